@@ -1,0 +1,65 @@
+"""Compiled Python, with a cache of machine code that cannot go stale.
+
+Numba's own cache looks only at the file of the function that was compiled: an edit in a module it imports, or an
+upgrade in place, would go on running the old machine code. Here the cache lives in a folder named after a digest
+of every source file of the package, so other sources mean another folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` on its first call: no GIL held, IEEE division, machine code kept for the next process."""
+    folder = cache_folder()
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = folder
+    try:
+        return numba.njit(nogil=True, error_model="numpy", cache=bool(folder))(function)  # type: ignore[no-any-return]
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+@cache
+def cache_folder() -> str:
+    """The folder for these sources' machine code, or "" where none can be written (then nothing is kept)."""
+    folder = cache_root() / source_digest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return str(folder)
+    except OSError:
+        return ""
+
+
+def cache_root() -> Path:
+    """Where caches go on this system; `MAXMARGIN_CACHE_DIR` overrides."""
+    if chosen := os.environ.get("MAXMARGIN_CACHE_DIR"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", tempfile.gettempdir()))
+    elif sys.platform == "darwin":
+        base = Path("~/Library/Caches").expanduser()
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
+    return base / "maxmargin"
+
+
+def source_digest() -> str:
+    """A digest of every Python file of the package, by name and content."""
+    package = Path(__file__).parent
+    digest = hashlib.blake2b(digest_size=10)
+    for path in sorted(package.rglob("*.py")):
+        digest.update(str(path.relative_to(package)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,56 @@
+"""Files are written whole or not at all: to a temporary name beside the target, then renamed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from maxmargin.errors import FileError
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file for writing that takes the place of `path` only when the block ends well.
+
+    A pipe or a device is written to as it stands. What goes wrong on the disk becomes a `FileError`, and what was at
+    `path` before is still there.
+    """
+    target = Path(path)
+    try:
+        if target.exists() and not target.is_file():
+            with target.open("wb") as stream:
+                yield stream
+        else:
+            with _renamed_at_the_end(target.resolve()) as stream:
+                yield stream
+    except OSError as error:
+        raise FileError(f"{target}: cannot write: {error.strerror or error}") from error
+
+
+@contextmanager
+def _renamed_at_the_end(target: Path) -> Iterator[BinaryIO]:
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(name).chmod(_mode(target))
+        os.replace(name, target)  # noqa: PTH105
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)  # noqa: PTH108
+        raise
+
+
+def _mode(target: Path) -> int:
+    """The permissions of the file that is replaced, or those a new file would get."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

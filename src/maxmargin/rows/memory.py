@@ -1,0 +1,125 @@
+"""Rows in memory: dense and CSR, behind the verbs that kernels use.
+
+    dot(rows, i, w)        ⟨x_i, w⟩
+    axpy(rows, i, a, w)    w += a x_i
+    inner(rows, i, j)      ⟨x_i, x_j⟩
+
+Rows reach compiled code as NamedTuples of read-only views on the caller's arrays: values float32 or float64, indices
+int32 or int64, never copied. An algorithm is written once; Numba specialises it for the storage.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+
+class Dense(NamedTuple):
+    """Rows of a C-contiguous matrix."""
+
+    values: np.ndarray
+
+
+class Csr(NamedTuple):
+    """Sparse rows: row i holds values[indptr[i]:indptr[i+1]] at columns indices[...], increasing, of `d` columns."""
+
+    values: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    d: int
+
+
+Rows = Dense | Csr
+
+SUMS_MAY_REORDER = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
+
+
+def dot(rows: Any, i: int, w: Any) -> float:
+    """⟨x_i, w⟩, in compiled code."""
+    raise NotImplementedError("dot works inside compiled functions only")
+
+
+def axpy(rows: Any, i: int, a: float, w: Any) -> None:
+    """w += a x_i, in compiled code."""
+    raise NotImplementedError("axpy works inside compiled functions only")
+
+
+def inner(rows: Any, i: int, j: int) -> float:
+    """⟨x_i, x_j⟩, in compiled code."""
+    raise NotImplementedError("inner works inside compiled functions only")
+
+
+@overload(dot, jit_options=SUMS_MAY_REORDER)
+def _dot(rows, i, w):  # noqa: ANN001, ANN202
+    if holds(rows, Dense):
+
+        def dense(rows, i, w):  # noqa: ANN001, ANN202
+            x = rows.values[i]
+            total = 0.0
+            for k in range(x.size):
+                total += x[k] * w[k]
+            return total
+
+        return dense
+
+    def csr(rows, i, w):  # noqa: ANN001, ANN202
+        total = 0.0
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            total += rows.values[k] * w[rows.indices[k]]
+        return total
+
+    return csr
+
+
+@overload(axpy, jit_options=SUMS_MAY_REORDER)
+def _axpy(rows, i, a, w):  # noqa: ANN001, ANN202
+    if holds(rows, Dense):
+
+        def dense(rows, i, a, w):  # noqa: ANN001, ANN202
+            x = rows.values[i]
+            for k in range(x.size):
+                w[k] += a * x[k]
+
+        return dense
+
+    def csr(rows, i, a, w):  # noqa: ANN001, ANN202
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            w[rows.indices[k]] += a * rows.values[k]
+
+    return csr
+
+
+@overload(inner, jit_options=SUMS_MAY_REORDER)
+def _inner(rows, i, j):  # noqa: ANN001, ANN202
+    if holds(rows, Dense):
+
+        def dense(rows, i, j):  # noqa: ANN001, ANN202
+            x, z = rows.values[i], rows.values[j]
+            total = 0.0
+            for k in range(x.size):
+                total += np.float64(x[k]) * z[k]
+            return total
+
+        return dense
+
+    def csr(rows, i, j):  # noqa: ANN001, ANN202
+        total = 0.0
+        p, p_end = rows.indptr[i], rows.indptr[i + 1]
+        q, q_end = rows.indptr[j], rows.indptr[j + 1]
+        while p < p_end and q < q_end:
+            a, b = rows.indices[p], rows.indices[q]
+            if a == b:
+                total += np.float64(rows.values[p]) * rows.values[q]
+            p += a <= b
+            q += b <= a
+        return total
+
+    return csr
+
+
+def holds(rows: Any, kind: type) -> bool:
+    """Whether Numba's type `rows` is that of the NamedTuple `kind`."""
+    return isinstance(rows, types.BaseNamedTuple) and rows.instance_class is kind
