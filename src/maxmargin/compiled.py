@@ -63,3 +63,8 @@ def source_digest() -> str:
         digest.update(str(path.relative_to(package)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def holds(value: Any, kind: type) -> bool:
+    """Whether Numba's type `value` is that of the NamedTuple `kind`: how a verb picks its compiled form."""
+    return isinstance(value, numba.types.BaseNamedTuple) and value.instance_class is kind

@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numba.extending import overload
+
+from maxmargin.compiled import holds
 
 
 class Dense(NamedTuple):
@@ -53,10 +54,10 @@ def inner(rows: Any, i: int, j: int) -> float:
 
 
 @overload(dot, jit_options=SUMS_MAY_REORDER)
-def _dot(rows, i, w):  # noqa: ANN001, ANN202
+def _dot(rows, i, w):
     if holds(rows, Dense):
 
-        def dense(rows, i, w):  # noqa: ANN001, ANN202
+        def dense(rows, i, w):
             x = rows.values[i]
             total = 0.0
             for k in range(x.size):
@@ -65,7 +66,7 @@ def _dot(rows, i, w):  # noqa: ANN001, ANN202
 
         return dense
 
-    def csr(rows, i, w):  # noqa: ANN001, ANN202
+    def csr(rows, i, w):
         total = 0.0
         for k in range(rows.indptr[i], rows.indptr[i + 1]):
             total += rows.values[k] * w[rows.indices[k]]
@@ -75,17 +76,17 @@ def _dot(rows, i, w):  # noqa: ANN001, ANN202
 
 
 @overload(axpy, jit_options=SUMS_MAY_REORDER)
-def _axpy(rows, i, a, w):  # noqa: ANN001, ANN202
+def _axpy(rows, i, a, w):
     if holds(rows, Dense):
 
-        def dense(rows, i, a, w):  # noqa: ANN001, ANN202
+        def dense(rows, i, a, w):
             x = rows.values[i]
             for k in range(x.size):
                 w[k] += a * x[k]
 
         return dense
 
-    def csr(rows, i, a, w):  # noqa: ANN001, ANN202
+    def csr(rows, i, a, w):
         for k in range(rows.indptr[i], rows.indptr[i + 1]):
             w[rows.indices[k]] += a * rows.values[k]
 
@@ -93,10 +94,10 @@ def _axpy(rows, i, a, w):  # noqa: ANN001, ANN202
 
 
 @overload(inner, jit_options=SUMS_MAY_REORDER)
-def _inner(rows, i, j):  # noqa: ANN001, ANN202
+def _inner(rows, i, j):
     if holds(rows, Dense):
 
-        def dense(rows, i, j):  # noqa: ANN001, ANN202
+        def dense(rows, i, j):
             x, z = rows.values[i], rows.values[j]
             total = 0.0
             for k in range(x.size):
@@ -105,7 +106,7 @@ def _inner(rows, i, j):  # noqa: ANN001, ANN202
 
         return dense
 
-    def csr(rows, i, j):  # noqa: ANN001, ANN202
+    def csr(rows, i, j):
         total = 0.0
         p, p_end = rows.indptr[i], rows.indptr[i + 1]
         q, q_end = rows.indptr[j], rows.indptr[j + 1]
@@ -120,6 +121,21 @@ def _inner(rows, i, j):  # noqa: ANN001, ANN202
     return csr
 
 
-def holds(rows: Any, kind: type) -> bool:
-    """Whether Numba's type `rows` is that of the NamedTuple `kind`."""
-    return isinstance(rows, types.BaseNamedTuple) and rows.instance_class is kind
+def count_rows(rows: Rows) -> int:
+    """How many rows."""
+    return len(rows.values) if isinstance(rows, Dense) else len(rows.indptr) - 1
+
+
+def count_columns(rows: Rows) -> int:
+    """How many columns."""
+    return rows.values.shape[1] if isinstance(rows, Dense) else rows.d
+
+
+def count_stored(rows: Rows) -> int:
+    """How many values are stored."""
+    return int(rows.values.size)
+
+
+def row_length(rows: Rows) -> float:
+    """How many values a row stores, on average."""
+    return count_stored(rows) / max(count_rows(rows), 1)

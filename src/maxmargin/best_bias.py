@@ -1,0 +1,58 @@
+"""The best free bias: b minimises  φ(b) = Σ C_i ℓ(y_i (f_i + b))  for given scores f.
+
+hinge            φ′ jumps by C_i at t_i = y_i − f_i, from −C₊ to C₋: b is the point where the C's of the t's to its
+                 left add up to C₊, the weight of the positive examples. A weighted quantile, found by sorting.
+smooth losses    φ′ rises continuously from negative to positive: a Newton iteration kept inside its bracket. For
+                 squared hinge φ′ is made of straight pieces and the iteration ends on the exact answer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.losses import Loss
+
+NEWTON_STEPS = 200
+
+
+def best_bias(f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss) -> float:
+    """The b that minimises Σ C_i ℓ(y_i (f_i + b)); both classes must have weight."""
+    return _by_newton(f, y, C, loss) if loss.smooth else _by_quantile(f, y, C)
+
+
+def _by_quantile(f: np.ndarray, y: np.ndarray, C: np.ndarray) -> float:
+    kinks = y - f
+    order = np.argsort(kinks)
+    positive = float(np.sum(C[y > 0]))
+    place = int(np.searchsorted(np.cumsum(C[order]), positive))
+    return float(kinks[order[min(place, len(order) - 1)]])
+
+
+def _by_newton(f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss) -> float:
+    low, high = _bracket(f, y, C, loss)
+    b = _by_quantile(f, y, C)
+    for _ in range(NEWTON_STEPS):
+        slope = _slope(f, y, C, loss, b)
+        low, high = (b, high) if slope < 0 else (low, b)
+        bend = float(np.sum(C * loss.curvature(y * (f + b))))
+        after = b - slope / bend if bend > 0 else np.inf
+        if not low <= after <= high:
+            after = 0.5 * (low + high)
+        if abs(after - b) <= 1e-15 * (1.0 + abs(b)):
+            break
+        b = after
+    return b
+
+
+def _bracket(f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss) -> tuple[float, float]:
+    """Two ends between which φ′ changes its sign; beyond all kinks for squared hinge, as far as needed for logistic."""
+    low, high = float(np.min(y - f)) - 1.0, float(np.max(y - f)) + 1.0
+    while _slope(f, y, C, loss, low) > 0:
+        low -= 2.0 * (high - low)
+    while _slope(f, y, C, loss, high) < 0:
+        high += 2.0 * (high - low)
+    return low, high
+
+
+def _slope(f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss, b: float) -> float:
+    return float(np.sum(C * y * loss.slope(y * (f + b))))

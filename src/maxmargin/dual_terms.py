@@ -1,0 +1,156 @@
+"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind three verbs.
+
+    Quadratic(U, D)     d_i(α) = α − ½ D_i α²,                              0 ≤ α ≤ U_i
+    Entropy(U)          d_i(α) = U log U − α log α − (U−α) log(U−α),        0 ≤ α ≤ U_i
+
+    slope(term, i, α)                      d_i′(α)
+    best(term, i, α, g, q)                 the z that maximises  d_i(z) − g (z−α) − ½ q (z−α)²
+    best_pair(term, i, j, αᵢ, αⱼ, sᵢ, sⱼ, g, q)   the δ ≥ 0 that maximises
+                                           d_i(αᵢ + sᵢδ) + d_j(αⱼ − sⱼδ) − g δ − ½ q δ²,  with s = ±1
+
+The quadratic shape answers in closed form, the entropy by a Newton iteration in one dimension. Both stay in the box.
+"""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from maxmargin.compiled import compiled, holds
+
+NEWTON_STEPS = 40
+PRECISION = 1e-12
+CLOSE_TO_THE_END = 1e-16
+
+
+class Quadratic(NamedTuple):
+    """d_i(α) = α − ½ D_i α² on [0, U_i]: hinge has D = 0, squared hinge U = ∞."""
+
+    U: np.ndarray
+    D: np.ndarray
+
+
+class Entropy(NamedTuple):
+    """d_i(α) = U log U − α log α − (U−α) log(U−α) on [0, U_i]: logistic."""
+
+    U: np.ndarray
+
+
+DualTerm = Quadratic | Entropy
+
+
+def slope(term: Any, i: int, alpha: float) -> float:
+    """d_i′(α), in compiled code."""
+    raise NotImplementedError("slope works inside compiled functions only")
+
+
+def best(term: Any, i: int, alpha: float, g: float, q: float) -> float:
+    """The best value of one dual variable, in compiled code."""
+    raise NotImplementedError("best works inside compiled functions only")
+
+
+def best_pair(
+    term: Any, i: int, j: int, ai: float, aj: float, si: float, sj: float, g: float, q: float
+) -> float:
+    """The best step of two dual variables along αᵢ + sᵢδ, αⱼ − sⱼδ, in compiled code."""
+    raise NotImplementedError("best_pair works inside compiled functions only")
+
+
+@compiled
+def room(s, a, U):
+    """How far α may go in direction s = ±1 before it leaves [0, U]."""
+    return U - a if s > 0 else a
+
+
+@compiled
+def log_odds(a, U):
+    """log((U−α)/α), finite at the ends of the box too."""
+    tiny = CLOSE_TO_THE_END * U
+    return log(max(U - a, tiny)) - log(max(a, tiny))
+
+
+@compiled
+def best_entropy(a, U, g, q):
+    """Newton in t = log(z/(U−z)), where  h(t) = −t − g − q (z(t) − α)  falls with a slope between −1 and −1 − qU/4."""
+    low, high = -g - q * (U - a), -g + q * a
+    t = -g if q * U < 1.0 else min(max(-log_odds(a, U), low), high)
+    z = U / (1.0 + exp(-t))
+    step = high - low
+    for _ in range(NEWTON_STEPS):
+        before = abs(step)
+        h = -t - g - q * (z - a)
+        if h > 0.0:
+            low = t
+        else:
+            high = t
+        step = h / (1.0 + q * z * (1.0 - z / U))
+        if abs(step) <= PRECISION * (1.0 + abs(t)):
+            break
+        slow = abs(step) > 0.5 * before  # two far ends can send Newton from one to the other and back
+        t = 0.5 * (low + high) if slow or not low <= t + step <= high else t + step
+        z = U / (1.0 + exp(-t))
+    return z
+
+
+@compiled
+def best_pair_entropy(ai, aj, Ui, Uj, si, sj, g, q):
+    """Newton on h(δ) = sᵢ d_i′ − sⱼ d_j′ − g − q δ, which falls from +∞ or h(0) to −∞; kept inside its bracket."""
+    low, high = 0.0, min(room(si, ai, Ui), room(-sj, aj, Uj))
+    delta = 0.0
+    for _ in range(NEWTON_STEPS):
+        zi, zj = ai + si * delta, aj - sj * delta
+        h = si * log_odds(zi, Ui) - sj * log_odds(zj, Uj) - g - q * delta
+        if h > 0.0:
+            low = delta
+        else:
+            high = delta
+        step = h / (
+            q
+            + Ui / max(zi * (Ui - zi), CLOSE_TO_THE_END * Ui * Ui)
+            + Uj / max(zj * (Uj - zj), CLOSE_TO_THE_END * Uj * Uj)
+        )
+        if abs(step) <= PRECISION * delta:
+            break
+        delta += step
+        if not low <= delta <= high:
+            delta = low + 0.9 * (high - low) if h > 0.0 else high - 0.9 * (high - low)
+    return delta
+
+
+@overload(slope)
+def _slope(term, i, alpha):
+    if holds(term, Quadratic):
+        return lambda term, i, alpha: 1.0 - term.D[i] * alpha
+    return lambda term, i, alpha: log_odds(alpha, term.U[i])
+
+
+@overload(best, jit_options={"error_model": "numpy"})
+def _best(term, i, alpha, g, q):
+    if holds(term, Quadratic):
+
+        def quadratic(term, i, alpha, g, q):
+            G, Q = g - 1.0 + term.D[i] * alpha, q + term.D[i]
+            if Q > 0.0:
+                return min(max(alpha - G / Q, 0.0), term.U[i])
+            return 0.0 if G > 0.0 else term.U[i]
+
+        return quadratic
+    return lambda term, i, alpha, g, q: best_entropy(alpha, term.U[i], g, q)
+
+
+@overload(best_pair, jit_options={"error_model": "numpy"})
+def _best_pair(term, i, j, ai, aj, si, sj, g, q):
+    if holds(term, Quadratic):
+
+        def quadratic(term, i, j, ai, aj, si, sj, g, q):
+            h = si * (1.0 - term.D[i] * ai) - sj * (1.0 - term.D[j] * aj) - g
+            most = min(room(si, ai, term.U[i]), room(-sj, aj, term.U[j]))
+            return min(max(h / (q + term.D[i] + term.D[j]), 0.0), most) if h > 0.0 else 0.0
+
+        return quadratic
+    return lambda term, i, j, ai, aj, si, sj, g, q: best_pair_entropy(
+        ai, aj, term.U[i], term.U[j], si, sj, g, q
+    )

@@ -1,0 +1,76 @@
+"""Whole passes over the rows: products with all of them, their norms, and the check that they can be trusted.
+
+A pass is cut into chunks of fixed size, so its result does not depend on how many threads share the chunks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from maxmargin.compiled import compiled
+from maxmargin.rows.memory import Rows, axpy, count_rows, dot, inner, row_length
+
+CHUNK = 1 << 21  # numbers visited in one chunk: about a millisecond
+
+
+def all_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def scores(rows: Rows, w: np.ndarray, threads: int = 1) -> np.ndarray:
+    """⟨x_i, w⟩ for every row, in float64."""
+    out = np.empty(count_rows(rows))
+    in_chunks(rows, threads, lambda start, stop: _scores(rows, w, start, stop, out))
+    return out
+
+
+def squared_norms(rows: Rows, threads: int = 1) -> np.ndarray:
+    """‖x_i‖² for every row, in float64."""
+    out = np.empty(count_rows(rows))
+    in_chunks(rows, threads, lambda start, stop: _squared_norms(rows, start, stop, out))
+    return out
+
+
+def combination(rows: Rows, d: int, coefficients: np.ndarray) -> np.ndarray:
+    """Σ coefficient_i x_i, in float64."""
+    w = np.zeros(d)
+    _combination(rows, coefficients, w)
+    return w
+
+
+def in_chunks(rows: Rows, threads: int, work: Callable[[int, int], None]) -> None:
+    """Call work(start, stop) over the rows, chunk by chunk, on `threads` threads."""
+    n = count_rows(rows)
+    step = max(1, int(CHUNK / max(row_length(rows), 1.0)))
+    starts = range(0, n, step)
+    if threads == 1 or len(starts) == 1:
+        for start in starts:
+            work(start, min(start + step, n))
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(lambda start: work(start, min(start + step, n)), starts):
+            pass
+
+
+@compiled
+def _scores(rows, w, start, stop, out):
+    for i in range(start, stop):
+        out[i] = dot(rows, i, w)
+
+
+@compiled
+def _squared_norms(rows, start, stop, out):
+    for i in range(start, stop):
+        out[i] = inner(rows, i, i)
+
+
+@compiled
+def _combination(rows, coefficients, w):
+    for i in range(coefficients.size):
+        if coefficients[i] != 0.0:
+            axpy(rows, i, coefficients[i], w)

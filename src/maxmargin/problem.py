@@ -1,0 +1,141 @@
+"""The one problem that every solver solves.
+
+    primal   P(w, b) = ½‖w‖² + b²/(2B²) + Σ C_i ℓ(m_i),        m_i = y_i (⟨w, x_i⟩ + b)
+    dual     D(α)    = Σ d_i(α_i) − ½‖w(α)‖² − ½ B² s²,        w(α) = Σ α_i y_i x_i,  s = Σ α_i y_i
+
+The bias says what becomes of b:
+    none          b = 0, and neither b nor s appears
+    regularised   a constant feature of size B = bias_scale: b = B² s at a dual point
+    free          b outside the norm (B = ∞): the b² term vanishes, and α must satisfy s = 0
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from maxmargin.dual_terms import DualTerm
+from maxmargin.errors import DataError, ParameterError
+from maxmargin.losses import Loss, find_loss
+from maxmargin.passes import squared_norms
+from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
+
+BIASES = ("none", "regularised", "free")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows, labels ±1, the C of each example, a loss and a bias."""
+
+    rows: Rows
+    y: np.ndarray
+    C: np.ndarray
+    loss: Loss
+    bias: str = "free"
+    bias_scale: float = 1.0
+    threads: int = field(default=1, kw_only=True)
+
+    @property
+    def n(self) -> int:
+        """Examples."""
+        return count_rows(self.rows)
+
+    @property
+    def d(self) -> int:
+        """Features."""
+        return count_columns(self.rows)
+
+    @property
+    def nnz(self) -> int:
+        """Stored values."""
+        return count_stored(self.rows)
+
+    @cached_property
+    def dual_term(self) -> DualTerm:
+        """d_i and its box, as data for compiled code."""
+        return self.loss.dual_term(self.C)
+
+    @cached_property
+    def squared_norms(self) -> np.ndarray:
+        """‖x_i‖² of every row."""
+        return squared_norms(self.rows, self.threads)
+
+    @cached_property
+    def counted(self) -> np.ndarray:
+        """The examples with a weight above zero; the others are in the data but not in the problem."""
+        return np.flatnonzero(self.C > 0)
+
+    @property
+    def bias_square(self) -> float:
+        """B² of a regularised bias; 0 where b is absent or free, so that B² s is 0."""
+        return self.bias_scale**2 if self.bias == "regularised" else 0.0
+
+    def primal(self, w: np.ndarray, b: float, margins: np.ndarray) -> float:
+        """P(w, b), given the margins of that (w, b)."""
+        return self._norm(w, b) + float(np.sum(self.C * self.loss.value(margins)))
+
+    def dual(self, alpha: np.ndarray, w: np.ndarray, b: float) -> float:
+        """D(α), given w = w(α) and b = B² s."""
+        return float(np.sum(self.loss.dual(alpha, self.C))) - self._norm(w, b)
+
+    def _norm(self, w: np.ndarray, b: float) -> float:
+        bias_part = 0.5 * b * b / self.bias_square if self.bias_square else 0.0
+        return 0.5 * float(w @ w) + bias_part
+
+
+def pose(
+    rows: Rows,
+    y: np.ndarray,
+    *,
+    loss: str = "hinge",
+    C: float = 1.0,
+    lam: float | None = None,
+    weights: np.ndarray | None = None,
+    bias: str = "free",
+    bias_scale: float = 1.0,
+    threads: int = 1,
+) -> Problem:
+    """Check what a user gave and state the problem; `y` is ±1 already."""
+    if bias not in BIASES:
+        raise ParameterError(f"bias={bias!r} is not known: choose one of {', '.join(BIASES)}")
+    if not (np.isfinite(bias_scale) and bias_scale > 0):
+        raise ParameterError(f"bias_scale={bias_scale!r} must be a positive number")
+    strength = penalty(count_rows(rows), C, lam)
+    problem = Problem(
+        rows, y, strength * checked_weights(weights, y), find_loss(loss), bias, bias_scale, threads=threads
+    )
+    if not np.all(np.isfinite(problem.C)):
+        raise ParameterError(f"C={strength!r} times the largest weight overflows: scale the weights down")
+    return problem
+
+
+def penalty(n: int, C: float, lam: float | None) -> float:
+    """C, from C or from lam of λ/2‖w‖² + (1/n) Σ ℓ: C = 1/(nλ)."""
+    if C != 1.0 and lam is not None:
+        raise ParameterError(f"C={C!r} and lam={lam!r} say the same thing, C = 1/(n lam): give one of them")
+    name, value = ("lam", lam) if lam is not None else ("C", C)
+    if not (isinstance(value, (int, float, np.number)) and np.isfinite(value) and value > 0):
+        raise ParameterError(f"{name}={value!r} must be a positive, finite number")
+    return float(value) if name == "C" else 1.0 / (n * float(value))
+
+
+def checked_weights(weights: np.ndarray | None, y: np.ndarray) -> np.ndarray:
+    """One weight ≥ 0 for each example, some in each class above zero."""
+    if weights is None:
+        return np.ones(len(y))
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != y.shape:
+        raise DataError(
+            f"weights have shape {weights.shape}, but there are {len(y)} examples: give one weight each"
+        )
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if wrong.size:
+        raise DataError(f"weights[{wrong[0]}] is {weights[wrong[0]]!r}: a weight must be a finite number ≥ 0")
+    for sign in (-1, 1):
+        if not np.any(weights[y == sign] > 0):
+            raise DataError(
+                "all weights of one class are zero: an SVM needs weighted examples of two classes"
+            )
+    return weights

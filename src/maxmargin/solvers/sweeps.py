@@ -1,0 +1,68 @@
+"""Sweeps over the examples that still matter: permuted, shrinking, and never shrunk for good.
+
+A sweep visits the active examples in a random order. A kernel moves the examples it wants to see again to the front
+of `order` and counts them in `kept`; the next sweep visits only those. An example is dropped when it sits at a bound
+and its violation lies outside [low, high], the range of violations that the previous sweep saw.
+
+Dropping is a guess, and it is undone: as soon as the range of violations over the active examples has fallen to a
+tenth of what the last full sweep saw, or the shrunk sweeps have cost as much as a few full ones, every example is
+visited again. And no run ends on a guess: only a certificate ends it, computed over all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxmargin.problem import Problem
+from maxmargin.rows.memory import row_length
+
+WORK = 10_000_000  # numbers visited in one call of `advance`: a few tenths of a second
+FALL = 0.1  # how far violations fall on the active examples before all are visited again
+PATIENCE = 5  # how many full sweeps' worth of shrunk ones may pass before all are visited again
+
+
+@dataclass
+class Sweeps:
+    """Where a dual solver stands: alpha, w(alpha), b, and the sweep under way."""
+
+    alpha: np.ndarray
+    w: np.ndarray
+    b: float = 0.0
+    visited: int = 0
+    order: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    position: int = 0
+    kept: int = 0
+    low: float = np.inf
+    high: float = -np.inf
+    drop_below: float = -np.inf
+    drop_above: float = np.inf
+    target: float = np.inf
+    full: bool = True
+    shrunk_visits: int = 0
+
+    def open(self, problem: Problem, rng: np.random.Generator) -> tuple[int, int]:
+        """The part of `order` to visit now; at the beginning of a sweep, a fresh permutation."""
+        if self.position == 0:
+            self.order = rng.permutation(problem.counted if self.full else self.order[: self.kept])
+            self.kept, self.low, self.high = 0, np.inf, -np.inf
+        rows = max(1, int(WORK / max(row_length(problem.rows), 1.0)))
+        return self.position, min(self.position + rows, len(self.order))
+
+    def close(self, start: int, stop: int) -> None:
+        """Account for the visits, and at the end of a sweep decide what the next one visits."""
+        self.visited += stop - start
+        self.position = stop
+        if stop < len(self.order):
+            return
+        self.position = 0
+        spread = self.high - self.low
+        if self.full:
+            self.target, self.shrunk_visits = FALL * spread, 0
+        else:
+            self.shrunk_visits += len(self.order)
+        done = spread <= self.target or self.shrunk_visits >= PATIENCE * len(self.alpha)
+        self.full = self.kept == 0 or (not self.full and done)
+        self.drop_below = -np.inf if self.full else self.low
+        self.drop_above = np.inf if self.full else self.high
