@@ -1,1 +1,58 @@
-"""maxmargin."""
+"""maxmargin: support vector machines, trained and proved."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public names and where they live: imported when first used, so that `import maxmargin` costs nothing.
+_HOMES = {
+    "train": "maxmargin.training",
+    "Result": "maxmargin.training",
+    "LinearModel": "maxmargin.model",
+    "load": "maxmargin.model",
+    "LinearSVC": "maxmargin.estimators.linear_svc",
+    "Certificate": "maxmargin.certificate",
+    "Status": "maxmargin.outcome",
+    "Record": "maxmargin.outcome",
+    "read": "maxmargin.rows.files",
+    "write": "maxmargin.rows.files",
+    "MaxmarginError": "maxmargin.errors",
+    "DataError": "maxmargin.errors",
+    "FileError": "maxmargin.errors",
+    "ParameterError": "maxmargin.errors",
+    "RefusedError": "maxmargin.errors",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from maxmargin.certificate import Certificate as Certificate
+    from maxmargin.errors import DataError as DataError
+    from maxmargin.errors import FileError as FileError
+    from maxmargin.errors import MaxmarginError as MaxmarginError
+    from maxmargin.errors import ParameterError as ParameterError
+    from maxmargin.errors import RefusedError as RefusedError
+    from maxmargin.estimators.linear_svc import LinearSVC as LinearSVC
+    from maxmargin.model import LinearModel as LinearModel
+    from maxmargin.model import load as load
+    from maxmargin.outcome import Record as Record
+    from maxmargin.outcome import Status as Status
+    from maxmargin.rows.files import read as read
+    from maxmargin.rows.files import write as write
+    from maxmargin.training import Result as Result
+    from maxmargin.training import train as train
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

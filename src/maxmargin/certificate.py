@@ -29,7 +29,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """primal − dual: never below zero but by rounding."""
+        """Primal − dual: never below zero but by rounding."""
         return self.primal - self.dual
 
     @property
@@ -39,9 +39,7 @@ class Certificate:
 
     def __str__(self) -> str:
         """One line for people."""
-        return (
-            f"objective {self.primal:.8g}, at most {max(self.relative_gap, 0.0):.2e} of it above the optimum"
-        )
+        return f"objective {self.primal:.8g}, at most {max(self.relative_gap, 0.0):.2e} of it above the optimum"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +72,7 @@ def certify(problem: Problem, point: Point) -> Certified:
         dual = problem.dual(alpha, w, b if problem.bias == "regularised" else 0.0)
     else:
         w, b, margins = with_best_bias(problem, point.w, point.b)
-        alpha = feasible(
-            problem, -problem.C * problem.loss.slope(margins) if point.alpha is None else point.alpha
-        )
+        alpha = feasible(problem, -problem.C * problem.loss.slope(margins) if point.alpha is None else point.alpha)
         dual = problem.dual(alpha, *primal_of(problem, alpha))
     return Certified(w, b, alpha, Certificate(problem.primal(w, b, margins), dual))
 

@@ -52,9 +52,7 @@ def best(term: Any, i: int, alpha: float, g: float, q: float) -> float:
     raise NotImplementedError("best works inside compiled functions only")
 
 
-def best_pair(
-    term: Any, i: int, j: int, ai: float, aj: float, si: float, sj: float, g: float, q: float
-) -> float:
+def best_pair(term: Any, i: int, j: int, ai: float, aj: float, si: float, sj: float, g: float, q: float) -> float:
     """The best step of two dual variables along αᵢ + sᵢδ, αⱼ − sⱼδ, in compiled code."""
     raise NotImplementedError("best_pair works inside compiled functions only")
 
@@ -151,6 +149,4 @@ def _best_pair(term, i, j, ai, aj, si, sj, g, q):
             return min(max(h / (q + term.D[i] + term.D[j]), 0.0), most) if h > 0.0 else 0.0
 
         return quadratic
-    return lambda term, i, j, ai, aj, si, sj, g, q: best_pair_entropy(
-        ai, aj, term.U[i], term.U[j], si, sj, g, q
-    )
+    return lambda term, i, j, ai, aj, si, sj, g, q: best_pair_entropy(ai, aj, term.U[i], term.U[j], si, sj, g, q)

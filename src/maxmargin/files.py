@@ -12,6 +12,18 @@ from typing import BinaryIO
 from maxmargin.errors import FileError
 
 
+def check_writable(path: str | Path) -> None:
+    """Refuse now what could not be written later, before any work is done."""
+    target = Path(path)
+    folder = target.resolve().parent
+    if target.is_dir():
+        raise FileError(f"{target}: is a folder: name a file to write")
+    if not folder.is_dir():
+        raise FileError(f"{target}: the folder {folder} does not exist: make it first")
+    if not os.access(target if target.exists() and not target.is_file() else folder, os.W_OK):
+        raise FileError(f"{target}: no permission to write in {folder}")
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file for writing that takes the place of `path` only when the block ends well.

@@ -11,7 +11,7 @@ The bias says what becomes of b:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,13 @@ class Problem:
     bias: str = "free"
     bias_scale: float = 1.0
     threads: int = field(default=1, kw_only=True)
+    name: str = field(default="", kw_only=True)
+
+    def relabelled(self, y: np.ndarray, name: str) -> Problem:
+        """The same examples with other labels ±1; what depends only on the rows is not computed again."""
+        other = replace(self, y=y, name=name)
+        other.__dict__["squared_norms"] = self.squared_norms
+        return other
 
     @property
     def n(self) -> int:
@@ -108,6 +115,7 @@ def pose(
     )
     if not np.all(np.isfinite(problem.C)):
         raise ParameterError(f"C={strength!r} times the largest weight overflows: scale the weights down")
+    check_both_classes(y, problem.C)
     return problem
 
 
@@ -122,20 +130,20 @@ def penalty(n: int, C: float, lam: float | None) -> float:
 
 
 def checked_weights(weights: np.ndarray | None, y: np.ndarray) -> np.ndarray:
-    """One weight ≥ 0 for each example, some in each class above zero."""
+    """One weight ≥ 0 for each example, finite."""
     if weights is None:
         return np.ones(len(y))
     weights = np.asarray(weights, dtype=np.float64)
     if weights.shape != y.shape:
-        raise DataError(
-            f"weights have shape {weights.shape}, but there are {len(y)} examples: give one weight each"
-        )
+        raise DataError(f"weights have shape {weights.shape}, but there are {len(y)} examples: give one weight each")
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if wrong.size:
         raise DataError(f"weights[{wrong[0]}] is {weights[wrong[0]]!r}: a weight must be a finite number ≥ 0")
-    for sign in (-1, 1):
-        if not np.any(weights[y == sign] > 0):
-            raise DataError(
-                "all weights of one class are zero: an SVM needs weighted examples of two classes"
-            )
     return weights
+
+
+def check_both_classes(y: np.ndarray, C: np.ndarray) -> None:
+    """Both signs must carry weight: with one alone there is nothing to separate, and a free bias has no optimum."""
+    for sign in (-1, 1):
+        if not np.any(C[y == sign] > 0):
+            raise DataError("all weights of one class are zero: an SVM needs weighted examples of two classes")

@@ -44,7 +44,7 @@ def dot(rows: Any, i: int, w: Any) -> float:
 
 
 def axpy(rows: Any, i: int, a: float, w: Any) -> None:
-    """w += a x_i, in compiled code."""
+    """W += a x_i, in compiled code."""
     raise NotImplementedError("axpy works inside compiled functions only")
 
 

@@ -1,4 +1,8 @@
-"""What a solver is: it knows how to start, how to advance, and where it stands. The loop in `solve` does the rest."""
+"""What a solver is: it knows how to start, how to advance, and where it stands. The loop in `solve` does the rest.
+
+Its state is a dataclass of plain arrays, numbers and truth values, so that written down it is a checkpoint. The loop
+reads one field of it, `visited`: how many rows have been visited; n of them are an epoch.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +14,16 @@ from maxmargin.certificate import Point
 from maxmargin.problem import Problem
 
 
-class State(Protocol):
-    """A dataclass of plain arrays, numbers and truth values: written down, it is a checkpoint."""
-
-    @property
-    def visited(self) -> int:
-        """Rows visited so far; n of them are an epoch."""
-
-
 class Solver(Protocol):
     """One training algorithm."""
 
-    name: str
-    state_type: type
+    @property
+    def name(self) -> str:
+        """What users call it."""
+
+    @property
+    def state_type(self) -> type:
+        """The dataclass of its state."""
 
     def refuses(self, problem: Problem) -> str | None:
         """Why this solver cannot solve the problem, and which can; None if it can."""

@@ -30,9 +30,7 @@ class DualCoordinate:
     def refuses(self, problem: Problem) -> str | None:
         """A free bias couples the coordinates."""
         if problem.bias == "free":
-            return (
-                "dual_coordinate changes one α at a time, which a free bias forbids: use solver='dual_pairs'"
-            )
+            return "dual_coordinate changes one α at a time, which a free bias forbids: use solver='dual_pairs'"
         return None
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Sweeps:
@@ -64,11 +62,11 @@ def sweep(rows, y, term, Q, B2, alpha, w, b, order, start, stop, kept, low, high
         m = y[i] * (dot(rows, i, w) + b)
         G = m - slope(term, i, alpha[i])
         if alpha[i] == 0.0:
-            if G > max(drop_above, 0.0):
+            if max(drop_above, 0.0) < G:
                 continue
             G = min(G, 0.0)
         elif alpha[i] == term.U[i]:
-            if G < min(drop_below, 0.0):
+            if min(drop_below, 0.0) > G:
                 continue
             G = max(G, 0.0)
         order[kept] = i

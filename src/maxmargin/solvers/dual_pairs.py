@@ -75,7 +75,7 @@ def sweep(rows, y, term, Q, alpha, w, b, order, start, stop, kept, low, high, dr
         F = y[i] * slope(term, i, alpha[i]) - dot(rows, i, w)
         can_rise = room(y[i], alpha[i], term.U[i]) > 0.0
         can_fall = room(-y[i], alpha[i], term.U[i]) > 0.0
-        if (not can_fall and F < drop_below) or (not can_rise and F > drop_above):
+        if (not can_fall and drop_below > F) or (not can_rise and drop_above < F):
             continue
         order[kept] = i
         kept += 1
@@ -83,11 +83,11 @@ def sweep(rows, y, term, Q, alpha, w, b, order, start, stop, kept, low, high, dr
             high = max(high, F)
         if can_fall:
             low = min(low, F)
-        if F > b and can_rise:
-            if riser < 0 or F > F_riser:
+        if b < F and can_rise:
+            if riser < 0 or F_riser < F:
                 riser, F_riser = i, F
-        elif F < b and can_fall:
-            if faller < 0 or F < F_faller:
+        elif b > F and can_fall:
+            if faller < 0 or F_faller > F:
                 faller, F_faller = i, F
         else:
             continue

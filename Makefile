@@ -1,0 +1,50 @@
+# make demo   train on the data that come with the package
+# make test   lint, types, import rules, tests
+# Both make their own .venv first. PYTHON=... chooses the interpreter (3.11 or newer).
+
+PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 python,\
+    $(shell $(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $(name))))
+BIN := .venv/bin
+
+.PHONY: demo test lint types imports tests bench-startup bench-reading bench-certified clean
+
+demo: .venv/ready
+	@$(BIN)/maxmargin demo
+
+test: lint types imports tests
+
+lint: .venv/ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/ready-dev
+	$(BIN)/mypy
+
+imports: .venv/ready-dev
+	$(BIN)/lint-imports
+
+tests: .venv/ready-dev
+	$(BIN)/python -m pytest
+
+bench-startup bench-reading bench-certified: bench-%: .venv/ready-bench
+	$(BIN)/python benchmarks/$*.py --write benchmarks/results/$*.md
+
+.venv/made:
+	@test -n "$(PYTHON)" || { echo "maxmargin needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/ready: .venv/made pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/ready-dev: .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+.venv/ready-bench: .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@
+
+clean:
+	rm -rf .venv build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,12 @@
+"""solver="auto": which solver for which problem, and the sentence that says why."""
+
+from __future__ import annotations
+
+from maxmargin.problem import Problem
+
+
+def choose(problem: Problem) -> tuple[str, str]:
+    """The name of the solver, and why it."""
+    if problem.bias == "free":
+        return "dual_pairs", "a free bias ties the dual variables together, so they move in pairs"
+    return "dual_coordinate", f"with bias {problem.bias} each dual variable can be solved for on its own"

@@ -1,0 +1,53 @@
+"""maxmargin predict MODEL FILE: a label for each row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from maxmargin.cli.options import DataFile, ModelFile, Threads, ZeroBased
+
+
+def predict(
+    model: ModelFile,
+    file: DataFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write. [default: the terminal]")
+    ] = None,
+    what: Annotated[str, typer.Option(help="labels, decisions or probabilities (logistic models).")] = "labels",
+    threads: Threads = None,
+    zero_based: ZeroBased = False,
+) -> None:
+    """Predict FILE's rows: one line each."""
+    import sys
+
+    from maxmargin.cli.reading import read_for
+    from maxmargin.errors import ParameterError
+    from maxmargin.files import check_writable, replacing
+    from maxmargin.model import LinearModel, load
+
+    ways = {"labels": LinearModel.predict, "decisions": LinearModel.decide, "probabilities": LinearModel.probabilities}
+    if what not in ways:
+        raise ParameterError(f"--what={what}: choose one of {', '.join(ways)}")
+    if output:
+        check_writable(output)
+    loaded = load(model)
+    rows, _ = read_for(loaded, file, zero_based, threads)
+    text = as_lines(ways[what](loaded, rows, threads)).encode()
+    if output is None:
+        sys.stdout.buffer.write(text)
+        sys.stdout.flush()
+    else:
+        with replacing(output) as stream:
+            stream.write(text)
+
+
+def as_lines(values: Any) -> str:
+    """One line a row; several numbers in a row are separated by spaces."""
+    from maxmargin.labels import show
+
+    if values.ndim == 1:
+        return "".join(f"{show(value)}\n" for value in values.tolist())
+    return "".join(" ".join(map(str, row)) + "\n" for row in values.tolist())

@@ -1,0 +1,77 @@
+"""Progress: a live bar on a terminal, a line now and then otherwise; both on standard error.
+
+The bar is honest: it measures how far the certified gap has come from 1 to the tolerance, on a logarithmic scale.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import log
+from typing import Any
+
+from maxmargin.outcome import Record
+
+SECONDS_BETWEEN_LINES = 2.0
+
+Show = Callable[[Record], None]
+
+
+@contextmanager
+def progress(tol: float, quiet: bool) -> Iterator[Show]:
+    """A callback for training that shows how it is going."""
+    if quiet:
+        yield lambda record: None
+    elif sys.stderr.isatty():
+        with live_bar(tol) as show:
+            yield show
+    else:
+        yield lines()
+
+
+def fraction(gap: float, tol: float) -> float:
+    """How far the gap has come from 1 to tol, by orders of magnitude."""
+    return min(max(log(max(gap, tol)) / log(tol), 0.0), 1.0) if tol < 1.0 else 1.0
+
+
+def words(record: Record) -> str:
+    """A record in words."""
+    name = f"{record.problem}: " if record.problem else ""
+    gap = max(record.best.relative_gap, 0.0)
+    return f"{name}epoch {record.epochs:.0f}, objective {record.best.primal:.6g}, gap {gap:.1e}"
+
+
+@contextmanager
+def live_bar(tol: float) -> Iterator[Show]:
+    """A bar with a spinner and a clock, gone when training is over."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns: list[Any] = [
+        SpinnerColumn(),
+        BarColumn(bar_width=30),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+    ]
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("preparing (the first run on a machine compiles for a few seconds)", total=1.0)
+
+        def show(record: Record) -> None:
+            bar.update(task, completed=fraction(record.best.relative_gap, tol), description=words(record))
+
+        yield show
+
+
+def lines() -> Show:
+    """A line on standard error every few seconds."""
+    last = time.monotonic()
+
+    def show(record: Record) -> None:
+        nonlocal last
+        if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            print(f"{words(record)}, {record.seconds:.1f} s", file=sys.stderr, flush=True)
+
+    return show

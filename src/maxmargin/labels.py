@@ -1,0 +1,67 @@
+"""Labels: of any type outside, ±1 inside."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from maxmargin.errors import DataError
+
+
+def encode(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The classes, sorted, and for each example the number of its class."""
+    y = check_length(y, n)
+    if n == 0:
+        raise DataError("X has 0 rows: there is nothing to train on")
+    if y.dtype.kind in "fc" and not np.all(np.isfinite(y)):
+        place = int(np.argmin(np.isfinite(y)))
+        raise DataError(f"y[{place}] is {y[place]}: every example needs a label")
+    try:
+        classes, codes = np.unique(plain(y) if y.dtype.kind in "OT" else y, return_inverse=True)
+    except TypeError as error:
+        raise DataError(f"y mixes labels that cannot be ordered ({error}): give labels of one type") from error
+    if len(classes) < 2:
+        raise DataError(f"y holds 1 class only, {show(classes[0])}: training needs examples of at least two")
+    return classes, codes.reshape(-1)
+
+
+def check_length(y: Any, n: int) -> np.ndarray:
+    """The labels as an array, one for each of n rows; a single column counts as one."""
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise DataError(f"y has shape {y.shape}: give one label for each row")
+    if len(y) != n:
+        raise DataError(f"y has {len(y)} labels, but X has {n} rows: give one label for each row")
+    return np.asarray(y)
+
+
+def plain(y: np.ndarray) -> np.ndarray:
+    """An array of Python objects as the type they share: all text, or all numbers."""
+    for place, label in enumerate(y):
+        if label is None or (isinstance(label, float) and isnan(label)):
+            raise DataError(f"y[{place}] is {label}: every example needs a label")
+    kinds = {isinstance(label, str) for label in y}
+    if len(kinds) > 1:
+        raise DataError("y mixes text and numbers: give labels of one type")
+    return np.array(y.tolist())
+
+
+def sides(classes: np.ndarray) -> list[int]:
+    """The class on the positive side of each two-class problem: the second of two; of more, each in turn."""
+    return [1] if len(classes) == 2 else list(range(len(classes)))
+
+
+def signs(codes: np.ndarray, positive: int) -> np.ndarray:
+    """+1.0 for the examples of class number `positive`, −1.0 for the others."""
+    return np.where(codes == positive, 1.0, -1.0)
+
+
+def show(label: Any) -> str:
+    """A label as people write it: 1, not 1.0; cat, not 'cat'."""
+    if isinstance(label, (float, np.floating)) and float(label).is_integer():
+        return str(int(label))
+    return str(label)

@@ -1,0 +1,140 @@
+"""A linear model: one weight vector and bias for two classes, one of each per class for more.
+
+A model is arrays and words. It decides, it saves itself as one safetensors file, and it comes back from there with
+the certificate of its training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from maxmargin.certificate import Certificate
+from maxmargin.errors import DataError, FileError, MaxmarginError
+from maxmargin.labels import sides
+from maxmargin.passes import all_cores, scores
+from maxmargin.rows.memory import count_columns, count_rows
+from maxmargin.rows.take import take
+from maxmargin.tensorfile import read_tensors, write_tensors
+
+KIND = "model"
+
+
+@dataclass(eq=False)
+class LinearModel:
+    """Decides by ⟨w, x⟩ + b.
+
+    Parameters
+    ----------
+    classes : array of k labels, sorted
+    w : array (1, d) for two classes, (k, d) for more
+    b : array (1,) or (k,)
+    support : row numbers, in the training data, of the examples with an alpha above zero
+    dual_coef : array (1 or k, number of support vectors): alpha times the label ±1 in each problem
+    certificate : of the training, summed over the problems where there are several
+    training : words about the training: problem, solver, status, sizes
+
+    Examples
+    --------
+    >>> import maxmargin
+    >>> model = maxmargin.train([[0.0], [1.0], [3.0], [4.0]], ["no", "no", "yes", "yes"], C=10.0).model
+    >>> model.predict([[0.5], [3.5]]).tolist()
+    ['no', 'yes']
+    """
+
+    classes: np.ndarray
+    w: np.ndarray
+    b: np.ndarray
+    support: np.ndarray
+    dual_coef: np.ndarray
+    certificate: Certificate
+    training: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def d(self) -> int:
+        """Features."""
+        return int(self.w.shape[1])
+
+    @property
+    def alphas(self) -> np.ndarray:
+        """The dual variables of the support vectors, 0 or above."""
+        return np.asarray(np.abs(self.dual_coef))
+
+    @property
+    def loss(self) -> str:
+        """The loss it was trained with."""
+        return str(self.training.get("loss", "hinge"))
+
+    def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """Decision values: (n,) for two classes, above zero meaning the second; (n, k) for more."""
+        rows = take(X)
+        if count_columns(rows) > self.d:
+            raise DataError(
+                f"the data have {count_columns(rows)} features, the model was trained with {self.d}: "
+                "predict on data prepared like the training data"
+            )
+        columns = [scores(rows, w[: count_columns(rows)], threads or all_cores()) for w in self.w]
+        values = np.column_stack(columns) + self.b if columns else np.zeros((count_rows(rows), 0))
+        return np.asarray(values[:, 0] if len(self.classes) == 2 else values)
+
+    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The label of each row."""
+        return self.label(self.decide(X, threads))
+
+    def label(self, values: np.ndarray) -> np.ndarray:
+        """The labels that go with decision values."""
+        winners = (values > 0).astype(np.intp) if values.ndim == 1 else np.argmax(values, axis=1)
+        return np.asarray(self.classes[winners])
+
+    def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """P(class | x), one column a class; a logistic model's own (for more than two classes, normalised)."""
+        if self.loss != "logistic":
+            raise MaxmarginError(f"a model of loss {self.loss!r} has no probabilities: train with loss='logistic'")
+        values = expit(self.decide(X, threads))
+        if values.ndim == 1:
+            return np.column_stack([1.0 - values, values])
+        return np.asarray(values / np.maximum(np.sum(values, axis=1, keepdims=True), np.finfo(float).tiny))
+
+    def save(self, path: str | Path) -> None:
+        """Write one safetensors file, atomically; the same model gives the same bytes."""
+        words = {
+            "classes": self.classes.tolist(),
+            "class_type": self.classes.dtype.str,
+            "certificate": {"primal": self.certificate.primal, "dual": self.certificate.dual},
+            "training": self.training,
+        }
+        tensors = {"w": self.w, "b": self.b, "support": self.support, "dual_coef": self.dual_coef}
+        write_tensors(path, KIND, tensors, words)
+
+
+def load(path: str | Path) -> LinearModel:
+    """Read a model from its file. No code in the file is run; a file that is not a whole model is refused.
+
+    Examples
+    --------
+    >>> import maxmargin
+    >>> model = maxmargin.load("model.safetensors")  # doctest: +SKIP
+    """
+    tensors, words = read_tensors(path, KIND)
+    try:
+        w, b, support, dual_coef = (tensors[name] for name in ("w", "b", "support", "dual_coef"))
+        classes = np.array(words["classes"], dtype=class_type(words["class_type"]))
+        model = LinearModel(classes, w, b, support, dual_coef, Certificate(**words["certificate"]), words["training"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(f"{path}: the model lacks a part ({error}): it was not written by maxmargin") from error
+    count = len(sides(classes))
+    if w.ndim != 2 or len(w) != count or b.shape != (count,) or dual_coef.shape != (count, len(support)):
+        raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
+    return model
+
+
+def class_type(name: str) -> np.dtype:
+    """The type of the labels, which can only be truth values, numbers or text."""
+    kind = np.dtype(name)
+    if kind.kind not in "biufU":
+        raise ValueError(f"labels of type {name}")
+    return kind

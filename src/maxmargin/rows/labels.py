@@ -1,0 +1,51 @@
+"""Labels as they stand in a file: whole numbers, numbers or names.
+
+All numbers, and whole     int64 (up to 2^53, beyond which whole numbers are not all float64)
+All numbers                float64
+Any that is not a number   text, every label as it was written
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+LARGEST_WHOLE = 2.0**53
+AT_ONCE = 1 << 16
+NOT_FINITE = {b"nan", b"inf", b"infinity"}
+
+
+def label_array(numbers: np.ndarray, text: np.ndarray, named: bool) -> np.ndarray:
+    """The labels of all rows, from their numbers and from their text, a line each."""
+    if named:
+        return _names(text)
+    whole = bool(np.all((np.floor(numbers) == numbers) & (np.abs(numbers) <= LARGEST_WHOLE)))
+    return numbers.astype(np.int64) if whole else numbers
+
+
+def first_refused(lines: bytes) -> int | None:
+    """The row of the first label that is no number and no name either: nan, inf, or not UTF-8."""
+    for row, label in enumerate(lines.split(b"\n")):
+        if not is_name(label):
+            return row
+    return None
+
+
+def is_name(label: bytes) -> bool:
+    """Whether a label that is not a finite number can be told from one, and be shown."""
+    try:
+        label.decode()
+    except UnicodeDecodeError:
+        return False
+    return label.lstrip(b"+-").lower() not in NOT_FINITE
+
+
+def _names(text: np.ndarray) -> np.ndarray:
+    """Split a little at a time: a million rows need not be a million objects at once."""
+    ends = np.flatnonzero(text == ord("\n")) + 1
+    cuts = [0, *ends[AT_ONCE - 1 :: AT_ONCE].tolist()]
+    if cuts[-1] != text.size:
+        cuts.append(text.size)
+    parts = (text[a : b - 1].tobytes().decode() for a, b in pairwise(cuts))
+    return np.concatenate([np.array(part.split("\n")) for part in parts])

@@ -1,0 +1,168 @@
+"""Text files, plain or compressed, as blocks of whole lines.
+
+Knows    gzip, bzip2, xz and Zstandard, by the first bytes of the file, never by its name
+Gives    blocks that end with a newline, and what part of the file was read so far
+Refuses  with one line: what cannot be opened, and what was cut short or damaged on its way
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from maxmargin.errors import FileError
+
+READ_AHEAD = 1 << 17
+PADDING = 16  # compiled code reads words of eight bytes, some of them beyond the last line
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+DAMAGED = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
+
+
+class Stream:
+    """The bytes of one open file, after decompression."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.path = path
+        self.file = file
+        self.kind, self.bytes = _decompressed(file)
+        status = os.fstat(file.fileno())
+        self.length = status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+    def fill(self, buffer: memoryview) -> int:
+        """Read until the buffer is full or the file at its end; how many bytes that were."""
+        filled = 0
+        try:
+            while filled < len(buffer) and (count := self.bytes.readinto(buffer[filled:])):
+                filled += count
+        except DAMAGED as error:
+            raise FileError(self._complaint(error)) from error
+        return filled
+
+    def part_read(self) -> float:
+        """What part of the file was read so far; a guess of one half where its length is not known."""
+        return min(max(self.file.tell(), 1) / self.length, 1.0) if self.length else 0.5
+
+    def _complaint(self, error: BaseException) -> str:
+        if isinstance(error, OSError) and error.errno and error.strerror:
+            return f"{self.path}: cannot read: {error.strerror}"
+        why = " ".join(str(error).split())
+        return f"{self.path}: the {self.kind} data is cut short or damaged ({why}): make the file anew"
+
+
+class Block:
+    """Bytes in memory: whole lines, the last one ended too, and some newlines beyond as padding."""
+
+    def __init__(self, capacity: int) -> None:
+        self.text = bytearray(capacity + PADDING)
+        self.size = 0
+        self.part_read = 1.0
+
+    @property
+    def capacity(self) -> int:
+        """The most bytes it can hold."""
+        return len(self.text) - PADDING
+
+    @property
+    def free(self) -> int:
+        """Bytes that can be added, with one kept for a newline at the end."""
+        return self.capacity - self.size - 1
+
+    def address(self) -> int:
+        """Where the bytes are, for compiled code; good as long as the block is."""
+        return int(np.frombuffer(self.text, dtype=np.uint8).ctypes.data)
+
+    def end_at(self, size: int) -> bytes:
+        """Cut the block off behind this many bytes; what comes off."""
+        rest = bytes(self.text[size : self.size])
+        self.text[size : size + PADDING] = b"\n" * PADDING
+        self.size = size
+        return rest
+
+
+def blocks(stream: Stream, capacity: int, spare: list[Block]) -> Iterator[Block]:
+    """Cut the stream behind newlines: blocks of about this many bytes, or as many as a long line needs.
+
+    Blocks that the caller puts into `spare` are used again.
+    """
+    rest, at_start, at_end = b"", True, False
+    while not at_end:
+        block = _begun(rest, capacity, spare)
+        cut = 0
+        while cut == 0 and not at_end:
+            if block.free == 0:
+                block = _begun(bytes(block.text[: block.size]), 0, [])
+            before, asked = block.size, block.free
+            block.size += stream.fill(memoryview(block.text)[before : before + asked])
+            at_end = block.size < before + asked
+            cut = block.text.rfind(b"\n", before, block.size) + 1
+        if at_start and block.text.startswith(BYTE_ORDER_MARK):
+            block.text[:3] = b"   "
+        if at_end and block.size > cut:
+            block.text[block.size] = ord("\n")
+            cut = block.size = block.size + 1
+        rest, at_start = block.end_at(cut), False
+        block.part_read = stream.part_read()
+        yield block
+
+
+def _begun(rest: bytes, capacity: int, spare: list[Block]) -> Block:
+    """A block that begins with the rest of another, and has room for as much again."""
+    block = spare.pop() if spare else Block(max(capacity, 2 * len(rest) + 2))
+    if block.capacity < 2 * len(rest) + 2:
+        block = Block(2 * len(rest) + 2)
+    block.text[: len(rest)] = rest
+    block.size = len(rest)
+    return block
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[Stream]:
+    """Open a file for reading, decompressing on the way if its first bytes say so."""
+    path = Path(path)
+    try:
+        file = path.open("rb", buffering=READ_AHEAD)
+    except OSError as error:
+        raise FileError(f"{path}: cannot read: {error.strerror or error}") from error
+    with file:
+        yield Stream(path, file)
+
+
+def _decompressed(file: Any) -> tuple[str, Any]:
+    head = bytes(file.peek(10)[:10])
+    for kind, is_it, opener in KINDS:
+        if is_it(head):
+            return kind, opener(file)
+    return "plain", file
+
+
+def _zstd(file: BinaryIO) -> Any:
+    import pyarrow
+
+    return pyarrow.CompressedInputStream(pyarrow.PythonFile(file, mode="r"), "zstd")
+
+
+def _is_bzip2(head: bytes) -> bool:
+    return head[:3] == b"BZh" and head[4:] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90")
+
+
+def _is_zstd(head: bytes) -> bool:
+    """A frame of data, or one to be skipped, as parallel compressors write in front."""
+    return head[:4] == b"\x28\xb5\x2f\xfd" or (head[1:4] == b"\x2a\x4d\x18" and head[0] >> 4 == 5)
+
+
+KINDS: tuple[tuple[str, Callable[[bytes], bool], Callable[[Any], Any]], ...] = (
+    ("gzip", lambda head: head[:2] == b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file, mode="rb")),
+    ("bzip2", _is_bzip2, bz2.BZ2File),
+    ("xz", lambda head: head[:6] == b"\xfd7zXZ\x00", lzma.LZMAFile),
+    ("Zstandard", _is_zstd, _zstd),
+)

@@ -1,0 +1,218 @@
+"""The only loop.
+
+It owns the clock, the certificates, the stopping, Ctrl-C, the callback and the checkpoint; a solver owns its step.
+
+When to certify is decided by epochs, never by the clock, so that the same seed stops at the same point: after each
+of the first epochs, then whenever the epochs have grown by 15 %. Certifying costs about a tenth of the time, and a
+run goes at most 15 % beyond the point where it could have stopped.
+
+The best model is the certified point with the lowest primal objective, the best bound the highest dual objective:
+together they are the certificate, whichever epochs they come from.
+
+A problem so small that it takes a few milliseconds is solved beyond the tolerance, to the last digit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from maxmargin.certificate import Certificate, Certified, certify
+from maxmargin.checkpoint import Best, Run, fingerprint, load_run, save_run
+from maxmargin.errors import RefusedError
+from maxmargin.outcome import Record, Status
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import Solver
+
+SPACING = 1.15
+CHECKPOINT_SECONDS = 30.0
+STALE_CERTIFICATES = 16  # at 15 % apart: ten times as many epochs without any progress
+PROGRESS = 1e-4
+ROUNDING = 1e-15
+FREE_WORK = 1_000_000  # numbers visited: a few milliseconds
+FREE_EPOCHS = 1000
+
+Callback = Callable[[Record], Any]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop."""
+
+    tol: float = 1e-4
+    max_seconds: float | None = None
+    max_epochs: float | None = None
+
+
+@dataclass(eq=False)
+class Outcome:
+    """Where a run ended."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    certificate: Certificate
+    status: Status
+    epochs: float
+    seconds: float
+    history: list[Record] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Where a run is kept, and whether to go on from what is there."""
+
+    checkpoint: Path | None = None
+    resume: bool = False
+
+
+def solve(
+    problem: Problem,
+    solver: Solver,
+    limits: Limits,
+    *,
+    seed: int = 0,
+    callback: Callback | None = None,
+    interrupt: Event | None = None,
+    keeping: Keeping | None = None,
+    alpha: np.ndarray | None = None,
+) -> Outcome:
+    """Run `solver` on `problem`, from `alpha` if given, until a certificate meets the tolerance or something ends it.
+
+    A set `interrupt` asks for an end: Ctrl-C sets it, and so does a callback that returns something true.
+    """
+    if reason := solver.refuses(problem):
+        raise RefusedError(reason)
+    keeping = keeping or Keeping()
+    identity = fingerprint(problem, solver.name, seed) if keeping.checkpoint else {}
+    if keeping.checkpoint and keeping.resume and keeping.checkpoint.exists():
+        run = load_run(keeping.checkpoint, solver.state_type, identity)
+    else:
+        run = Run(solver.start(problem, alpha), np.random.default_rng(seed))
+    return Loop(problem, solver, limits, run, callback, interrupt or Event(), keeping.checkpoint, identity).go()
+
+
+@dataclass(eq=False)
+class Loop:
+    """One call of `solve`: what lasts as long as it. What must outlast it is in `run`."""
+
+    problem: Problem
+    solver: Solver
+    limits: Limits
+    run: Run
+    callback: Callback | None
+    interrupt: Event
+    checkpoint: Path | None
+    identity: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.started = self.saved = time.perf_counter()
+        self.earlier = self.run.seconds
+        self.certifying = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Time spent, before a resumption too."""
+        return self.earlier + time.perf_counter() - self.started
+
+    @property
+    def epochs(self) -> float:
+        """Passes over the data so far."""
+        return float(self.run.state.visited / self.problem.n)
+
+    def go(self) -> Outcome:
+        """Advance and certify until there is a reason to stop."""
+        status = self.met_already() or self.end_asked()
+        while status is None:
+            self.solver.advance(self.problem, self.run.state, self.run.rng)
+            status = self.look() or self.end_asked()
+            self.save(at_once=status is not None)
+        return self.finish(status)
+
+    def met_already(self) -> Status | None:
+        """A resumed run may hold all that is asked for."""
+        best = self.run.best
+        return Status.CONVERGED if best and best.certificate.relative_gap <= self.limits.tol else None
+
+    def end_asked(self) -> Status | None:
+        """An interrupt, or the limit that was reached, counting the certificate that must still be made."""
+        limits = self.limits
+        if self.interrupt.is_set():
+            return Status.INTERRUPTED
+        if limits.max_seconds is not None and self.seconds - self.earlier + self.certifying >= limits.max_seconds:
+            return Status.TIME_LIMIT
+        if limits.max_epochs is not None and self.epochs >= limits.max_epochs:
+            return Status.EPOCH_LIMIT
+        return None
+
+    def look(self) -> Status | None:
+        """Certify if it is time to; the reason to stop that this shows, if any."""
+        run = self.run
+        if self.epochs < run.next_certificate:
+            return None
+        run.next_certificate = max(self.epochs + 1.0, self.epochs * SPACING)
+        record = self.certify()
+        progress = not run.history or record.best.gap < (1.0 - PROGRESS) * run.history[-1].best.gap
+        run.stale = 0 if progress else run.stale + 1
+        run.history.append(record)
+        if self.callback and self.callback(record):
+            self.interrupt.set()
+        if run.stale >= STALE_CERTIFICATES:
+            return Status.STALLED
+        tol = min(self.limits.tol, ROUNDING) if self.costs_nothing() else self.limits.tol
+        return Status.CONVERGED if record.best.relative_gap <= tol else None
+
+    def costs_nothing(self) -> bool:
+        """Whether the run has taken so little that going on to the last digit is free."""
+        return self.epochs <= FREE_EPOCHS and self.epochs * self.problem.nnz <= FREE_WORK
+
+    def certify(self) -> Record:
+        """Certify the point where the solver stands and remember the best."""
+        began = time.perf_counter()
+        found = certify(self.problem, self.solver.point(self.problem, self.run.state))
+        self.certifying = time.perf_counter() - began
+        self.run.best = better(self.run.best, found)
+        return Record(self.problem.name, self.epochs, self.seconds, found.certificate, self.run.best.certificate)
+
+    def save(self, at_once: bool) -> None:
+        """Write the checkpoint if there is one to write and it is time to."""
+        now = time.perf_counter()
+        if self.checkpoint and (at_once or now - self.saved >= CHECKPOINT_SECONDS):
+            self.run.seconds = self.seconds
+            save_run(self.checkpoint, self.run, self.identity)
+            self.saved = now
+
+    def finish(self, status: Status) -> Outcome:
+        """The best point, after a last certificate of where the solver stands.
+
+        That one is not in the checkpoint, so a run that is resumed is the run that was never interrupted.
+        """
+        run = self.run
+        history = list(run.history)
+        if status not in (Status.CONVERGED, Status.STALLED):
+            history.append(self.certify())
+        best = run.best
+        assert best is not None
+        if best.certificate.relative_gap <= self.limits.tol:
+            status = Status.CONVERGED
+        return Outcome(best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.seconds, history)
+
+
+def better(best: Best | None, found: Certified) -> Best:
+    """The lower primal with its (w, b), the higher dual with its alpha."""
+    copy = found.alpha.copy()
+    if best is None:
+        return Best(found.w, found.b, copy, found.certificate)
+    w, b, primal = best.w, best.b, best.certificate.primal
+    if found.certificate.primal < primal:
+        w, b, primal = found.w, found.b, found.certificate.primal
+    alpha, dual = best.alpha, best.certificate.dual
+    if found.certificate.dual > dual:
+        alpha, dual = copy, found.certificate.dual
+    return Best(w, b, alpha, Certificate(primal, dual))

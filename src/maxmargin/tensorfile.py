@@ -1,0 +1,67 @@
+"""maxmargin's files: arrays and JSON in one safetensors file, of a stated kind and version. None holds code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.errors import FileError
+from maxmargin.files import replacing
+
+VERSION = 1
+KEY = "maxmargin"
+
+
+def write_tensors(path: str | Path, kind: str, tensors: dict[str, np.ndarray], words: dict[str, Any]) -> None:
+    """Write arrays and words, atomically; the same content gives the same bytes."""
+    from safetensors.numpy import save
+
+    header = json.dumps({"kind": kind, "version": VERSION, "words": words}, sort_keys=True, ensure_ascii=False)
+    content = save({name: np.ascontiguousarray(value) for name, value in tensors.items()}, {KEY: header})
+    with replacing(path) as stream:
+        stream.write(content)
+
+
+def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read what `write_tensors` wrote; anything else is refused in one line."""
+    header, tensors = _open(Path(path), kind)
+    if header.get("kind") != kind:
+        raise FileError(f"{path}: is a maxmargin {header.get('kind')}, not a {kind}")
+    if header.get("version") != VERSION:
+        raise FileError(
+            f"{path}: {kind} format {header.get('version')} is not the format {VERSION} that this maxmargin reads: "
+            "use the maxmargin that wrote it, or a newer one"
+        )
+    return tensors, header["words"]
+
+
+def _open(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        if path.is_dir():
+            raise FileError(f"{path}: is a folder, not a {kind} file")
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if KEY not in metadata:
+                raise FileError(f"{path}: is a safetensors file, but not one of maxmargin's")
+            return json.loads(metadata[KEY]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise FileError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise FileError(f"{path}: cannot read: {error.strerror or error}") from error
+    except (SafetensorError, json.JSONDecodeError) as error:
+        raise FileError(f"{path}: is not a maxmargin {kind}, or it is cut short or damaged ({error})") from error
+
+
+def looks_like_tensors(path: str | Path) -> bool:
+    """Whether a file begins as a safetensors file does: eight bytes of length, then a JSON object."""
+    try:
+        with Path(path).open("rb") as stream:
+            head = stream.read(9)
+    except OSError:
+        return False
+    return len(head) == 9 and head[8:] == b"{" and int.from_bytes(head[:8], "little") < 1 << 32

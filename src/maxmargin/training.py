@@ -1,0 +1,228 @@
+"""The front door: rows and labels in, a certified model out."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.certificate import Certificate
+from maxmargin.choose import choose
+from maxmargin.errors import DataError, ParameterError
+from maxmargin.files import check_writable
+from maxmargin.interrupts import noticed
+from maxmargin.labels import encode, sides, signs
+from maxmargin.model import LinearModel
+from maxmargin.multiclass import one_against_rest
+from maxmargin.outcome import SEVERITY, Record, Status
+from maxmargin.passes import all_cores
+from maxmargin.problem import penalty, pose
+from maxmargin.rows.memory import Rows, count_rows
+from maxmargin.rows.take import take
+from maxmargin.rows.text import read_text
+from maxmargin.solve import Callback, Keeping, Limits, Outcome
+from maxmargin.solvers import find_solver
+
+
+@dataclass(eq=False)
+class Result:
+    """What training returns.
+
+    `alpha` has one dual variable for each example; for more than two classes, one row of them for each class.
+    `parts` holds the outcome of each two-class problem, one for two classes and one for each class otherwise;
+    `certificate`, `seconds`, `epochs` are their sums, `status` is the worst among them.
+    """
+
+    model: LinearModel
+    certificate: Certificate
+    status: Status
+    history: list[Record] = field(repr=False)
+    alpha: np.ndarray = field(repr=False)
+    solver: str
+    why: str
+    seconds: float
+    epochs: float
+    parts: list[Outcome] = field(repr=False)
+
+    @property
+    def advice(self) -> str:
+        """What to make of the status."""
+        return self.status.advice
+
+
+def train(
+    X: Any,
+    y: Any = None,
+    *,
+    loss: str = "hinge",
+    C: float = 1.0,
+    lam: float | None = None,
+    bias: str = "free",
+    bias_scale: float = 1.0,
+    weights: Any = None,
+    solver: str = "auto",
+    tol: float = 1e-4,
+    max_seconds: float | None = None,
+    max_epochs: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    callback: Callback | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    warm: Result | None = None,
+    zero_based: bool = False,
+) -> Result:
+    """Train a linear support vector machine and prove how good it is.
+
+    Minimises ½‖w‖² + Σ C s_i ℓ(y_i (⟨w, x_i⟩ + b)), and stops when the relative duality gap is at most `tol`.
+
+    Parameters
+    ----------
+    X : array, SciPy sparse matrix, or the path of a file in LIBSVM format (plain, .gz, .bz2, .xz, .zst)
+    y : labels of any type, two classes or more (then one class against the rest, for each); None for a file
+    loss : "hinge", "squared_hinge" or "logistic"
+    C, lam : the weight of the losses, as C or as λ of λ/2‖w‖² + (1/n) Σ ℓ, C = 1/(nλ)
+    bias : "free" (outside the norm), "regularised" (a constant feature of size `bias_scale`) or "none"
+    weights : one number s_i ≥ 0 for each example
+    solver : "auto", or the name of one
+    tol : relative duality gap to reach
+    max_seconds, max_epochs : limits; the best model so far is returned, with its certificate
+    seed, threads : the same seed gives the same bits, on any number of threads
+    callback : called with a `Record` after each certificate; a true return value stops the training
+    checkpoint, resume : a file that holds the run every half minute and at its end, and whether to go on from it
+    warm : the result of an earlier training on the same rows, to start from
+    zero_based : whether the features in a file are counted from 0 instead of 1
+
+    Returns
+    -------
+    Result
+        with `model`, `certificate`, `status`, `history`, `alpha`, `solver`, `why`, `seconds`, `epochs`.
+
+    Examples
+    --------
+    >>> import maxmargin
+    >>> result = maxmargin.train([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 2.0]], [0, 0, 1, 1])
+    >>> result.status.name, result.certificate.relative_gap <= 1e-4
+    ('CONVERGED', True)
+    """
+    keeping = checked_keeping(checkpoint, resume)
+    limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), checked_threads(threads), checked_seed(seed)
+    rows, labels = gather(X, y, zero_based, threads)
+    classes, codes = encode(labels, count_rows(rows))
+    problem = pose(
+        rows, signs(codes, 1), loss=loss, C=C, lam=lam, weights=weights, bias=bias, bias_scale=bias_scale,
+        threads=threads,
+    )  # fmt: skip
+    name, why = choose(problem) if solver == "auto" else (solver, "you asked for it")
+    with noticed() as interrupt:
+        parts = one_against_rest(
+            problem, classes, codes, find_solver(name), limits, seed=seed, callback=callback,
+            interrupt=interrupt, keeping=keeping, alphas=alphas_of(warm, problem.n, classes),
+        )  # fmt: skip
+    training = {
+        "loss": loss, "bias": bias, "bias_scale": bias_scale, "solver": name, "tol": tol, "seed": seed,
+        "C": penalty(problem.n, C, lam), "weighted": weights is not None,
+        "n": problem.n, "d": problem.d, "nnz": problem.nnz,
+    }  # fmt: skip
+    return joined(classes, codes, parts, name, why, training)
+
+
+def joined(
+    classes: np.ndarray, codes: np.ndarray, parts: list[Outcome], solver: str, why: str, training: dict[str, Any]
+) -> Result:
+    """One result from the outcomes of the two-class problems."""
+    certificate = Certificate(sum(p.certificate.primal for p in parts), sum(p.certificate.dual for p in parts))
+    status = max((part.status for part in parts), key=SEVERITY.index)
+    epochs = sum(part.epochs for part in parts)
+    alpha = np.stack([part.alpha for part in parts])
+    support = np.flatnonzero(np.any(alpha > 0, axis=0))
+    signed = np.stack([signs(codes[support], side) for side in sides(classes)]) * alpha[:, support]
+    model = LinearModel(
+        classes,
+        np.stack([part.w for part in parts]),
+        np.array([part.b for part in parts]),
+        support,
+        signed,
+        certificate,
+        {**training, "status": status.value, "epochs": epochs},
+    )
+    return Result(
+        model,
+        certificate,
+        status,
+        [record for part in parts for record in part.history],
+        alpha[0] if len(parts) == 1 else alpha,
+        solver,
+        why,
+        sum(part.seconds for part in parts),
+        epochs,
+        parts,
+    )
+
+
+def gather(X: Any, y: Any, zero_based: bool, threads: int) -> tuple[Rows, Any]:
+    """Rows and labels, from a file or from arrays."""
+    if isinstance(X, (str, os.PathLike)):
+        if y is not None:
+            raise DataError(f"{os.fspath(X)}: a file brings its own labels: leave y out, or read the file first")
+        return read_text(Path(X), zero_based=zero_based, threads=threads)
+    if y is None:
+        raise DataError("y is missing: give one label for each row of X")
+    return take(X), y
+
+
+def alphas_of(warm: Result | None, n: int, classes: np.ndarray) -> np.ndarray | None:
+    """The dual variables to start from, one row a problem."""
+    if warm is None:
+        return None
+    alphas = np.atleast_2d(warm.alpha)
+    if alphas.shape != (len(sides(classes)), n):
+        raise ParameterError(
+            f"warm is of {alphas.shape[1]} rows and {len(alphas)} problem(s), this training of {n} and "
+            f"{len(sides(classes))}: warm starts need the same rows and classes"
+        )
+    return alphas
+
+
+def checked_limits(tol: float, max_seconds: float | None, max_epochs: float | None) -> Limits:
+    """Limits that can be reached."""
+    if not (is_number(tol) and 0 < tol < np.inf):
+        raise ParameterError(f"tol={tol!r} must be a number above 0: the relative duality gap to reach, 1e-4 say")
+    for name, value in (("max_seconds", max_seconds), ("max_epochs", max_epochs)):
+        if value is not None and not (is_number(value) and value > 0):
+            raise ParameterError(f"{name}={value!r} must be a number above 0, or None for no limit")
+    return Limits(tol, max_seconds, max_epochs)
+
+
+def checked_keeping(checkpoint: str | Path | None, resume: bool) -> Keeping:
+    """A checkpoint that can be written, or none."""
+    if checkpoint is None:
+        if resume:
+            raise ParameterError("resume=True needs checkpoint=PATH: the file to go on from")
+        return Keeping()
+    check_writable(checkpoint)
+    return Keeping(Path(checkpoint), resume)
+
+
+def checked_seed(seed: Any) -> int:
+    """A seed that can be written down and used again."""
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ParameterError(f"seed={seed!r} must be a whole number, 0 or above")
+    return int(seed)
+
+
+def checked_threads(threads: int | None) -> int:
+    """How many threads: all cores unless said otherwise."""
+    if threads is None:
+        return all_cores()
+    if not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise ParameterError(f"threads={threads!r} must be a whole number, 1 or above, or None for all cores")
+    return int(threads)
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real number, and not a truth value."""
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
