@@ -31,16 +31,17 @@ def _by_quantile(f: np.ndarray, y: np.ndarray, C: np.ndarray) -> float:
 def _by_newton(f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss) -> float:
     low, high = _bracket(f, y, C, loss)
     b = _by_quantile(f, y, C)
+    step = high - low
     for _ in range(NEWTON_STEPS):
         slope = _slope(f, y, C, loss, b)
         low, high = (b, high) if slope < 0 else (low, b)
         bend = float(np.sum(C * loss.curvature(y * (f + b))))
-        after = b - slope / bend if bend > 0 else np.inf
-        if not low <= after <= high:
-            after = 0.5 * (low + high)
-        if abs(after - b) <= 1e-15 * (1.0 + abs(b)):
+        before, step = abs(step), -slope / bend if bend > 0 else np.inf
+        if not low <= b + step <= high or abs(step) > 0.5 * before:  # kinks can send Newton back and forth
+            step = 0.5 * (low + high) - b
+        if abs(step) <= 1e-15 * (1.0 + abs(b)):
             break
-        b = after
+        b += step
     return b
 
 

@@ -27,7 +27,10 @@ def take(X: Any, name: str = "X") -> Rows:
 
 def take_dense(X: Any, name: str) -> Dense:
     """Rows of an array, a memory map, a list of lists or a data frame."""
-    values = np.asarray(X)
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        raise DataError(f"{name} is not a matrix: its rows must all be of the same length ({error})") from error
     if values.ndim != 2:
         raise DataError(f"{name} has {values.ndim} dimension(s), needs 2: one row for each example")
     values = np.ascontiguousarray(as_float(values, name))

@@ -1,0 +1,20 @@
+"""What every test shares: weak duality is checked at every certificate, and small problems are at hand."""
+
+import numpy as np
+import pytest
+
+from maxmargin import certificate, solve
+
+
+@pytest.fixture(autouse=True)
+def weak_duality_holds_at_every_certificate(monkeypatch):
+    def checked(problem, point):
+        found = certificate.certify(problem, point)
+        assert found.certificate.gap >= -1e-9 * abs(found.certificate.primal)
+        assert np.all(found.alpha >= 0)
+        assert np.all(found.alpha <= problem.loss.upper(problem.C))
+        if problem.bias == "free":
+            assert abs(found.alpha @ problem.y) <= 1e-9 * max(found.alpha.sum(), 1e-300)
+        return found
+
+    monkeypatch.setattr(solve, "certify", checked)

@@ -1,0 +1,93 @@
+"""Small problems and independent answers for tests."""
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.optimize import minimize
+from sklearn.svm import SVC
+
+from maxmargin.losses import LOSSES
+from maxmargin.problem import BIASES, pose
+from maxmargin.rows.take import take
+
+STORAGES = {
+    "dense64": lambda X: X,
+    "dense32": lambda X: X.astype(np.float32),
+    "csr64": lambda X: sparse.csr_array(X),
+    "csr32": lambda X: sparse.csr_array(X.astype(np.float32)),
+    "csr_long": lambda X: long_indices(sparse.csr_array(X)),
+}
+
+
+def long_indices(X):
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def overlapping(n=60, d=5, seed=0, flip=0.1):
+    """Two noisy classes, with values that float32 holds exactly, some zeros, and an empty row."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, d)) * 64) / 64 * (rng.random((n, d)) < 0.7)
+    y = np.where(X @ rng.normal(size=d) + 0.5 + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+    y[rng.random(n) < flip] *= -1
+    X[0] = 0.0
+    y[:2] = -1.0, 1.0
+    return X, y
+
+
+def posed(X, y, **options):
+    return pose(take(X), np.asarray(y, dtype=np.float64), **options)
+
+
+def reference_optimum(problem, X):
+    """The optimal objective, found without any code of ours: by SciPy and LIBSVM."""
+    X, y, C = np.asarray(X, dtype=np.float64), problem.y, problem.C
+    d = X.shape[1]
+    weight_of_b = {"none": None, "free": 0.0, "regularised": 1.0 / problem.bias_scale**2}[problem.bias]
+
+    def split(v):
+        return v[:d], (v[d] if weight_of_b is not None else 0.0)
+
+    if problem.loss.name == "hinge":
+        return hinge_optimum(problem, X)
+
+    def value(m):
+        return np.logaddexp(0, -m) if problem.loss.name == "logistic" else np.maximum(0, 1 - m) ** 2
+
+    def slope(m):
+        return -1 / (1 + np.exp(m)) if problem.loss.name == "logistic" else -2 * np.maximum(0, 1 - m)
+
+    def both(v):
+        w, b = split(v)
+        m = y * (X @ w + b)
+        pull = C * y * slope(m)
+        total = 0.5 * w @ w + 0.5 * (weight_of_b or 0.0) * b * b + C @ value(m)
+        step_b = (weight_of_b or 0.0) * b + pull.sum() if weight_of_b is not None else 0.0
+        return total, np.concatenate([w + X.T @ pull, [step_b]])
+
+    found = minimize(both, np.zeros(d + 1), jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10})
+    return found.fun
+
+
+def hinge_optimum(problem, X):
+    """For a free bias the primal objective that LIBSVM reaches; else the box-constrained dual, by L-BFGS-B."""
+    y, C = problem.y, problem.C
+    if problem.bias == "free":
+        machine = SVC(kernel="linear", C=1.0, tol=1e-10).fit(X, y, sample_weight=C)
+        w, b = machine.coef_[0], machine.intercept_[0]
+        return 0.5 * w @ w + C @ np.maximum(0.0, 1.0 - y * (X @ w + b))
+    B = problem.bias_scale if problem.bias == "regularised" else 0.0
+    Z = y[:, None] * np.hstack([X, np.full((len(y), 1), B)])
+
+    def negative_dual(alpha):
+        v = alpha @ Z
+        return 0.5 * v @ v - alpha.sum(), Z @ v - 1.0
+
+    options = {"ftol": 1e-16, "gtol": 1e-12, "maxiter": 10**5, "maxfun": 10**6}
+    found = minimize(
+        negative_dual, np.zeros(len(y)), jac=True, method="L-BFGS-B", bounds=[(0.0, c) for c in C], options=options
+    )
+    return -found.fun
+
+
+EVERY_LOSS = sorted(LOSSES)
+EVERY_BIAS = BIASES
