@@ -1,7 +1,7 @@
 """Small problems and independent answers for tests."""
 
 import numpy as np
-import scipy.sparse as sparse
+from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
@@ -12,7 +12,7 @@ from maxmargin.rows.take import take
 STORAGES = {
     "dense64": lambda X: X,
     "dense32": lambda X: X.astype(np.float32),
-    "csr64": lambda X: sparse.csr_array(X),
+    "csr64": sparse.csr_array,
     "csr32": lambda X: sparse.csr_array(X.astype(np.float32)),
     "csr_long": lambda X: long_indices(sparse.csr_array(X)),
 }

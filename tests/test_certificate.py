@@ -50,7 +50,11 @@ def test_objectives_are_those_written_on_the_page(loss, bias):
     found = certify(problem, Point(alpha=np.linspace(0.0, 1.0, 12)))
     C, w, b, a = 3.0 * s, found.w, found.b, found.alpha
     m = y * (X @ w + b)
-    value = {"hinge": np.maximum(0, 1 - m), "squared_hinge": np.maximum(0, 1 - m) ** 2, "logistic": np.log1p(np.exp(-m))}
+    value = {
+        "hinge": np.maximum(0, 1 - m),
+        "squared_hinge": np.maximum(0, 1 - m) ** 2,
+        "logistic": np.log1p(np.exp(-m)),
+    }
     with np.errstate(all="ignore"):
         entropy = C * np.log(C) - np.nan_to_num(a * np.log(a)) - np.nan_to_num((C - a) * np.log(C - a))
     term = {"hinge": a, "squared_hinge": a - a * a / (4 * C), "logistic": entropy}

@@ -16,6 +16,10 @@ positive = st.floats(1e-3, 1e3)
 shares = st.floats(0, 1)
 
 
+def pairs_of(strategy):
+    return st.tuples(strategy, strategy)
+
+
 @compiled
 def best_of(term, i, alpha, g, q):
     return best(term, i, alpha, g, q)
@@ -66,8 +70,7 @@ def test_best_is_where_the_derivative_crosses_zero(loss, C, share, g, q):
 
 @every_loss
 @settings(max_examples=300, deadline=None)
-@given(C=st.tuples(positive, positive), share=st.tuples(shares, shares), s=st.tuples(*[st.sampled_from([-1.0, 1.0])] * 2),
-       g=numbers, q=positive)  # fmt: skip
+@given(C=pairs_of(positive), share=pairs_of(shares), s=pairs_of(st.sampled_from([-1.0, 1.0])), g=numbers, q=positive)
 def test_best_pair_is_where_the_derivative_crosses_zero(loss, C, share, s, g, q):
     C = np.array(C)
     term = loss.dual_term(C)

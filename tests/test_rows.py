@@ -1,8 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sparse
 from problems import STORAGES, overlapping
+from scipy import sparse
 
 from maxmargin.compiled import compiled
 from maxmargin.errors import DataError

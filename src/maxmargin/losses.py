@@ -13,7 +13,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy.special import expit, xlogy
 
 from maxmargin.dual_terms import DualTerm, Entropy, Quadratic
 from maxmargin.errors import ParameterError
@@ -128,18 +127,15 @@ class Logistic(Loss):
 
     def slope(self, m: Array) -> Array:
         """−1/(1 + e^m)."""
-        return np.asarray(-expit(-m))
+        return np.asarray(-sigmoid(-m))
 
     def curvature(self, m: Array) -> Array:
         """σ(m) σ(−m)."""
-        return np.asarray(expit(m) * expit(-m))
+        return np.asarray(sigmoid(m) * sigmoid(-m))
 
     def dual(self, alpha: Array, C: Array) -> Array:
         """The entropy of splitting C into α and C − α, as a sum of two terms ≥ 0 so that nothing cancels."""
-        rest = C - alpha
-        share = np.divide(alpha, C, out=np.zeros_like(alpha), where=C > 0)
-        rest_share = np.divide(rest, C, out=np.ones_like(alpha), where=C > 0)
-        return np.asarray(-xlogy(alpha, share) - xlogy(rest, rest_share))
+        return np.asarray(surprise(alpha, C) + surprise(C - alpha, C))
 
     def upper(self, C: Array) -> Array:
         """C."""
@@ -148,6 +144,18 @@ class Logistic(Loss):
     def dual_term(self, C: Array) -> DualTerm:
         """The entropy on [0, C]."""
         return Entropy(C)
+
+
+def sigmoid(z: Array) -> Array:
+    """1/(1 + e^−z), without overflow."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -z)))
+
+
+def surprise(part: Array, whole: Array) -> Array:
+    """The part times log(whole/part), which goes to 0 with the part."""
+    some = part > 1e-300 * whole
+    ratio = np.divide(whole, part, out=np.ones_like(part), where=some)
+    return np.asarray(part * np.log(ratio))
 
 
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in (Hinge(), SquaredHinge(), Logistic())}

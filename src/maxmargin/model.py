@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from maxmargin.certificate import Certificate
 from maxmargin.errors import DataError, FileError, MaxmarginError
 from maxmargin.labels import sides
+from maxmargin.losses import sigmoid
 from maxmargin.passes import all_cores, scores
 from maxmargin.rows.memory import count_columns, count_rows
 from maxmargin.rows.take import take
@@ -94,7 +94,7 @@ class LinearModel:
         """P(class | x), one column a class; a logistic model's own (for more than two classes, normalised)."""
         if self.loss != "logistic":
             raise MaxmarginError(f"a model of loss {self.loss!r} has no probabilities: train with loss='logistic'")
-        values = expit(self.decide(X, threads))
+        values = sigmoid(self.decide(X, threads))
         if values.ndim == 1:
             return np.column_stack([1.0 - values, values])
         return np.asarray(values / np.maximum(np.sum(values, axis=1, keepdims=True), np.finfo(float).tiny))

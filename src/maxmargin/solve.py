@@ -33,7 +33,7 @@ from maxmargin.solvers.base import Solver
 SPACING = 1.15
 CHECKPOINT_SECONDS = 30.0
 STALE_CERTIFICATES = 16  # at 15 % apart: ten times as many epochs without any progress
-PROGRESS = 1e-4
+BEYOND_ROUNDING = 1e-9
 ROUNDING = 1e-15
 FREE_WORK = 1_000_000  # numbers visited: a few milliseconds
 FREE_EPOCHS = 1000
@@ -158,8 +158,8 @@ class Loop:
             return None
         run.next_certificate = max(self.epochs + 1.0, self.epochs * SPACING)
         record = self.certify()
-        progress = not run.history or record.best.gap < (1.0 - PROGRESS) * run.history[-1].best.gap
-        run.stale = 0 if progress else run.stale + 1
+        stuck = bool(run.history) and not progressed(run.history[-1].best, record.best)
+        run.stale = run.stale + 1 if stuck else 0
         run.history.append(record)
         if self.callback and self.callback(record):
             self.interrupt.set()
@@ -202,6 +202,14 @@ class Loop:
         if best.certificate.relative_gap <= self.limits.tol:
             status = Status.CONVERGED
         return Outcome(best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.seconds, history)
+
+
+def progressed(before: Certificate, after: Certificate) -> bool:
+    """Whether the gap has shrunk, or one objective has moved by more than rounding while the gap is still large."""
+    shrunk = after.gap < (1.0 - 1e-4) * before.gap
+    lower = before.primal - after.primal > BEYOND_ROUNDING * abs(before.primal)
+    higher = after.dual - before.dual > BEYOND_ROUNDING * abs(before.dual)
+    return shrunk or lower or higher
 
 
 def better(best: Best | None, found: Certified) -> Best:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from maxmargin.labels import check_length
 from maxmargin.rows.memory import count_rows
 from maxmargin.rows.take import take
 from maxmargin.rows.text import read_text
 from maxmargin.rows.write_text import write_text
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 def read(
@@ -37,6 +39,8 @@ def read(
     >>> import maxmargin
     >>> X, y = maxmargin.read("train.svm.xz")  # doctest: +SKIP
     """
+    from scipy import sparse
+
     rows, y = read_text(path, zero_based=zero_based, d=d, threads=threads)
     return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=(count_rows(rows), rows.d)), y
 

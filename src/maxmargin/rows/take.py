@@ -7,10 +7,10 @@ row-major, other sparse formats to CSR, sparse rows that repeat or shuffle their
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from maxmargin.errors import DataError
 from maxmargin.rows.memory import Csr, Dense, Rows
@@ -22,7 +22,13 @@ def take(X: Any, name: str = "X") -> Rows:
     """Rows of `X`, checked: finite values, columns in range and increasing."""
     if isinstance(X, (Dense, Csr)):
         return X
-    return take_sparse(X, name) if sparse.issparse(X) else take_dense(X, name)
+    return take_sparse(X, name) if is_sparse(X) else take_dense(X, name)
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is SciPy's sparse; nothing is before scipy.sparse has been imported, which takes its time."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))
 
 
 def take_dense(X: Any, name: str) -> Dense:
@@ -43,6 +49,8 @@ def take_dense(X: Any, name: str) -> Dense:
 
 def take_sparse(X: Any, name: str) -> Csr:
     """Rows of a SciPy sparse matrix or array."""
+    from scipy import sparse
+
     X = X.tocsr()
     if X.ndim != 2:
         raise DataError(f"{name} has {X.ndim} dimension(s), needs 2: one row for each example")

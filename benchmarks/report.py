@@ -1,0 +1,50 @@
+"""What every benchmark shares: where it ran, how a table is written, which data are at hand."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT.parent / "shared" / "data"
+
+
+def machine() -> str:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{processor()}, {cores} cores, {platform.system()}, Python {platform.python_version()}"
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def versions(*packages: str) -> str:
+    return ", ".join(f"{package} {version(package)}" for package in packages)
+
+
+def heading(title: str, command: str, *packages: str) -> str:
+    return (
+        f"# {title}\n\nMeasured {datetime.date.today().isoformat()} by `{command}` on {machine()}; "
+        f"{versions('maxmargin', 'numba', 'numpy', *packages)}.\n"
+    )
+
+
+def table(columns: list[str], rows: list[list[str]]) -> str:
+    right = ["---" if place == 0 else "---:" for place in range(len(columns))]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (columns, right, *rows)) + "\n"
+
+
+def publish(text: str, path: str | None) -> None:
+    print(text)
+    if path:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(text)
+        print(f"written to {path}", file=sys.stderr)

@@ -1,0 +1,5 @@
+"""python -m maxmargin."""
+
+from maxmargin.cli import main
+
+main()
