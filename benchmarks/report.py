@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import datetime
-import os
 import platform
 import sys
 from importlib.metadata import version
 from pathlib import Path
+
+from maxmargin.cores import all_cores
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT.parent / "shared" / "data"
 
 
 def machine() -> str:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{processor()}, {cores} cores, {platform.system()}, Python {platform.python_version()}"
+    return f"{processor()}, {all_cores()} cores, {platform.system()}, Python {platform.python_version()}"
 
 
 def processor() -> str:

@@ -1,9 +1,16 @@
 """What every test shares: weak duality is checked at every certificate, and small problems are at hand."""
 
+import os
+
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from maxmargin import certificate, solve
+
+settings.register_profile("ci", derandomize=True)  # what is searched at home must not fail a stranger's change
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 @pytest.fixture(autouse=True)

@@ -252,7 +252,7 @@ def test_no_rows(refused, content):
 def test_parameters_out_of_range(read):
     with pytest.raises(ParameterError, match="d = 0"):
         read("1 1:1\n", d=0)
-    with pytest.raises(ParameterError, match="threads = 0"):
+    with pytest.raises(ParameterError, match="threads=0"):
         read("1 1:1\n", threads=0)
 
 

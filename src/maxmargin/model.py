@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from maxmargin.certificate import Certificate
+from maxmargin.cores import thread_count
 from maxmargin.errors import DataError, FileError, MaxmarginError
 from maxmargin.labels import sides
 from maxmargin.losses import sigmoid
-from maxmargin.passes import all_cores, scores
+from maxmargin.passes import scores
 from maxmargin.rows.memory import count_columns, count_rows
 from maxmargin.rows.take import take
 from maxmargin.tensorfile import read_tensors, write_tensors
@@ -77,7 +78,7 @@ class LinearModel:
                 f"the data have {count_columns(rows)} features, the model was trained with {self.d}: "
                 "predict on data prepared like the training data"
             )
-        columns = [scores(rows, w[: count_columns(rows)], threads or all_cores()) for w in self.w]
+        columns = [scores(rows, w[: count_columns(rows)], thread_count(threads)) for w in self.w]
         values = np.column_stack(columns) + self.b if columns else np.zeros((count_rows(rows), 0))
         return np.asarray(values[:, 0] if len(self.classes) == 2 else values)
 

@@ -5,7 +5,6 @@ A pass is cut into chunks of fixed size, so its result does not depend on how ma
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,11 +14,6 @@ from maxmargin.compiled import compiled
 from maxmargin.rows.memory import Rows, axpy, count_rows, dot, inner, row_length
 
 CHUNK = 1 << 21  # numbers visited in one chunk: about a millisecond
-
-
-def all_cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def scores(rows: Rows, w: np.ndarray, threads: int = 1) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from maxmargin.certificate import Certificate
 from maxmargin.choose import choose
+from maxmargin.cores import thread_count
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.files import check_writable
 from maxmargin.interrupts import noticed
@@ -18,7 +19,6 @@ from maxmargin.labels import encode, sides, signs
 from maxmargin.model import LinearModel
 from maxmargin.multiclass import one_against_rest
 from maxmargin.outcome import SEVERITY, Record, Status
-from maxmargin.passes import all_cores
 from maxmargin.problem import penalty, pose
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
@@ -109,7 +109,7 @@ def train(
     ('CONVERGED', True)
     """
     keeping = checked_keeping(checkpoint, resume)
-    limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), checked_threads(threads), checked_seed(seed)
+    limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), thread_count(threads), checked_seed(seed)
     rows, labels = gather(X, y, zero_based, threads)
     classes, codes = encode(labels, count_rows(rows))
     problem = pose(
@@ -168,7 +168,8 @@ def gather(X: Any, y: Any, zero_based: bool, threads: int) -> tuple[Rows, Any]:
     if isinstance(X, (str, os.PathLike)):
         if y is not None:
             raise DataError(f"{os.fspath(X)}: a file brings its own labels: leave y out, or read the file first")
-        return read_text(Path(X), zero_based=zero_based, threads=threads)
+        rows, labels = read_text(Path(X), zero_based=zero_based, threads=threads)
+        return take(rows), labels
     if y is None:
         raise DataError("y is missing: give one label for each row of X")
     return take(X), y
@@ -212,15 +213,6 @@ def checked_seed(seed: Any) -> int:
     if not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ParameterError(f"seed={seed!r} must be a whole number, 0 or above")
     return int(seed)
-
-
-def checked_threads(threads: int | None) -> int:
-    """How many threads: all cores unless said otherwise."""
-    if threads is None:
-        return all_cores()
-    if not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise ParameterError(f"threads={threads!r} must be a whole number, 1 or above, or None for all cores")
-    return int(threads)
 
 
 def is_number(value: Any) -> bool:

@@ -19,9 +19,11 @@ BLOCK = 1 << 20
 
 
 def take(X: Any, name: str = "X") -> Rows:
-    """Rows of `X`, checked: finite values, columns in range and increasing."""
-    if isinstance(X, (Dense, Csr)):
-        return X
+    """Rows of `X`, checked: finite values, columns in range and increasing. `Rows` count as checked."""
+    if isinstance(X, Dense):
+        return Dense(read_only(X.values))
+    if isinstance(X, Csr):
+        return Csr(read_only(X.values), read_only(X.indices), read_only(X.indptr), X.d)
     return take_sparse(X, name) if is_sparse(X) else take_dense(X, name)
 
 

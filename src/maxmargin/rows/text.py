@@ -9,7 +9,6 @@ Costs    one pass; memory for the result and a few blocks
 
 from __future__ import annotations
 
-import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.cores import thread_count
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.rows.labels import first_refused, label_array
 from maxmargin.rows.memory import Csr
@@ -81,7 +81,7 @@ def read_text(
     read = _Read(task)
     spare: list[Block] = []
     with opened(path) as stream:
-        for block, found in _in_order(task.parse, blocks(stream, BLOCK, spare), _thread_count(threads)):
+        for block, found in _in_order(task.parse, blocks(stream, BLOCK, spare), thread_count(threads)):
             read.append(block, *found)
             spare.append(block)
             task.spare.append(found[0])
@@ -133,14 +133,6 @@ def _task(path: Path, zero_based: bool, d: int | None) -> _Task:
         raise ParameterError(f"d = {d}: the number of features must be at least 1")
     base = 0 if zero_based else 1
     return _Task(path, base, d, LARGEST_INDEX - base if d is None else d - 1, [])
-
-
-def _thread_count(threads: int | None) -> int:
-    if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if threads < 1:
-        raise ParameterError(f"threads = {threads}: at least one is needed")
-    return threads
 
 
 def _in_order(
