@@ -1,10 +1,9 @@
 """How fast text is read: maxmargin beside scikit-learn, on the same files, in the same run.
 
-    python benchmarks/reading.py [--data FOLDER] [--write RESULTS.md]
+    python benchmarks/reading.py [--data FOLDER] [--write FILE]
 
 Files are LIBSVM text compressed with xz; each is unpacked to a temporary folder and cut behind the first 24 MB, so
-that a run takes about a minute. Without a folder, a file is generated. The readers take turns; the table shows the
-median. What is read must be equal, bit for bit. Compiling is timed apart, in a process of its own.
+that a run takes about a minute. One more file is generated. The readers take turns; the table shows the median. What is read must be equal, bit for bit. Compiling is timed apart, in a process of its own.
 """
 
 from __future__ import annotations
@@ -12,23 +11,20 @@ from __future__ import annotations
 import argparse
 import lzma
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-import sklearn
+from report import DATA, heading, publish, table
 from sklearn.datasets import load_svmlight_file
 
 from maxmargin.rows.text import read_text
 
 NAMES = ("a9a", "covtype.binary.scale", "mnist", "20news.binary", "reuters_money-fx", "url_2000")
-DEFAULT_FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 LARGEST = 24_000_000
 ROUNDS = 5
 
@@ -48,21 +44,18 @@ print(time.perf_counter() - start)
 
 
 def main() -> None:
-    arguments = parser().parse_args()
+    parser = argparse.ArgumentParser(description="Measure how fast text is read.")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder with NAME.xz files")
+    parser.add_argument("--write", help="write the table to this file, too")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        paths = unpacked(arguments.data, Path(folder)) or [generated(Path(folder))]
-        lines = [*heading(), *(measured(path) for path in paths), "", compiling(paths[0], Path(folder))]
-    report = "\n".join(lines) + "\n"
-    print(report, end="")
-    if arguments.write:
-        arguments.write.write_text(report, encoding="utf-8")
-
-
-def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(description="Measure how fast text is read.")
-    result.add_argument("--data", type=Path, default=DEFAULT_FOLDER, help="folder with NAME.xz files")
-    result.add_argument("--write", type=Path, help="write the table to this file, too")
-    return result
+        paths = unpacked(options.data, Path(folder)) + [generated(Path(folder))]
+        rows = [measured(path) for path in paths]
+        first = compiling(paths[0], Path(folder))
+    text = heading("Reading LIBSVM text", "make bench-reading", "scikit-learn")
+    text += f"\nMB/s, median of {ROUNDS} alternating runs; what is read is equal bit for bit. {first}\n\n"
+    columns = ["file", "MB", *READERS, "1 thread / scikit-learn"]
+    publish(text + table(columns, rows), options.write)
 
 
 def unpacked(source: Path, folder: Path) -> list[Path]:
@@ -89,26 +82,7 @@ def generated(folder: Path, n: int = 20_000, d: int = 5_000, pairs: int = 60) ->
     return path
 
 
-def heading() -> list[str]:
-    versions = f"Python {platform.python_version()}, NumPy {np.__version__}, scikit-learn {sklearn.__version__}"
-    when = datetime.now(UTC).strftime("%Y-%m-%d")
-    return [
-        f"Reading LIBSVM text, MB/s, median of {ROUNDS}. {cpu()}, {os.cpu_count()} cores; {versions}; {when}.",
-        "",
-        "| file | MB | scikit-learn | 1 thread | 2 threads | 1 thread / scikit-learn |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
-
-
-def cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
-
-
-def measured(path: Path) -> str:
+def measured(path: Path) -> list[str]:
     (X, y), (rows, labels) = load_svmlight_file(str(path)), read_text(path)
     assert np.array_equal(X.data.view(np.int64), rows.values.view(np.int64)), path
     assert np.array_equal(X.indices, rows.indices), path
@@ -122,7 +96,7 @@ def measured(path: Path) -> str:
             seconds[name].append(time.perf_counter() - start)
     size = path.stat().st_size / 1e6
     theirs, one, two = (size / statistics.median(seconds[name]) for name in READERS)
-    return f"| {path.name} | {size:.1f} | {theirs:.0f} | {one:.0f} | {two:.0f} | {one / theirs:.0f}× |"
+    return [path.name, f"{size:.1f}", f"{theirs:.0f}", f"{one:.0f}", f"{two:.0f}", f"{one / theirs:.1f}×"]
 
 
 def compiling(path: Path, folder: Path) -> str:

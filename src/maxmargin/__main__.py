@@ -2,4 +2,5 @@
 
 from maxmargin.cli import main
 
-main()
+if __name__ == "__main__":
+    main()
