@@ -47,4 +47,4 @@ bench-startup bench-reading bench-certified: bench-%: .venv/ready-bench
 	@touch $@
 
 clean:
-	rm -rf .venv build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -3,7 +3,8 @@
     python benchmarks/reading.py [--data FOLDER] [--write FILE]
 
 Files are LIBSVM text compressed with xz; each is unpacked to a temporary folder and cut behind the first 24 MB, so
-that a run takes about a minute. One more file is generated. The readers take turns; the table shows the median. What is read must be equal, bit for bit. Compiling is timed apart, in a process of its own.
+that a run takes about a minute. One more file is generated. The readers take turns; the table shows the median. What
+is read must be equal, bit for bit. Compiling is timed apart, in a process of its own.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def main() -> None:
     parser.add_argument("--write", help="write the table to this file, too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        paths = unpacked(options.data, Path(folder)) + [generated(Path(folder))]
+        paths = [*unpacked(options.data, Path(folder)), generated(Path(folder))]
         rows = [measured(path) for path in paths]
         first = compiling(paths[0], Path(folder))
     text = heading("Reading LIBSVM text", "make bench-reading", "scikit-learn")

@@ -181,7 +181,7 @@ def test_a_model_is_named_after_its_data():
         (["train", "missing.svm"], "missing.svm"),
         (["train", "."], "."),
         (["train", "empty.svm"], "empty.svm"),
-        (["train", "one.svm"], "1 class only"),
+        (["train", "one.svm"], "one.svm holds 1 class only"),
         (["train", "nolabel.svm"], "nolabel.svm:2"),
         (["train", "nan.svm"], "nan.svm:2"),
         (["train", "cut.gz"], "cut short"),
@@ -191,7 +191,7 @@ def test_a_model_is_named_after_its_data():
         (["train", "data.svm", "--lam", "0"], "lam=0.0 must be"),
         (["train", "data.svm", "--tol", "0"], "tol=0.0 must be"),
         (["train", "data.svm", "--tol", "-1"], "tol=-1.0 must be"),
-        (["train", "data.svm", "--time-limit", "0"], "max_seconds=0.0 must be"),
+        (["train", "data.svm", "--time-limit", "0"], "(--time-limit)=0.0 must be"),
         (["train", "data.svm", "--loss", "l1"], "choose one of hinge"),
         (["train", "data.svm", "--bias", "maybe"], "choose one of none"),
         (["train", "data.svm", "--solver", "smo"], "choose auto or one of"),
@@ -255,7 +255,16 @@ def test_help_and_version(capsys):
     assert run(["--version"]) == 0
     assert maxmargin.__version__ in capsys.readouterr().out
     assert run(["train", "--help"]) == 0
-    assert "--time-limit" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "--time-limit" in said
+    assert "all cores" in said
+
+
+def test_no_command_shows_the_help_and_nothing_else(capsys):
+    assert run([]) == 1
+    said = capsys.readouterr()
+    assert "Commands" in said.out + said.err
+    assert "maxmargin:" not in said.err
 
 
 def test_the_demo_trains_certifies_scores_and_saves(here, capsys):
@@ -281,6 +290,17 @@ def test_ctrl_c_saves_the_best_model_so_far(here):
     assert process.returncode == 3, err
     assert json.loads(out)["status"] == "INTERRUPTED"
     assert maxmargin.load("slow.safetensors").certificate.primal == json.loads(out)["primal"]
+
+
+def test_ctrl_c_while_reading_is_one_line(here):
+    os.mkfifo("endless.svm")
+    process = start(["train", "endless.svm"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with Path("endless.svm").open("w") as pipe:  # opens when the reader has
+        pipe.write("1 1:1\n")
+        pipe.flush()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (1, "", "maxmargin: interrupted; nothing was saved\n")
 
 
 def test_a_terminal_sees_a_live_bar(here):

@@ -87,6 +87,16 @@ def test_without_a_place_for_the_cache_everything_still_works(tmp_path):
     assert python(ASK, MAXMARGIN_CACHE_DIR=str(tmp_path / "file" / "folder")) == "2.0"
 
 
+def test_machine_code_that_has_not_run_for_long_is_forgotten_and_nothing_else_is(tmp_path):
+    old, recent, foreign = tmp_path / ("a" * 20), tmp_path / ("b" * 20), tmp_path / "photos"
+    for folder in (old, recent, foreign):
+        folder.mkdir()
+    for folder in (old, foreign):
+        os.utime(folder, (0, 0))
+    assert python(ASK, MAXMARGIN_CACHE_DIR=str(tmp_path)) == "2.0"
+    assert (old.exists(), recent.exists(), foreign.exists()) == (False, True, True)
+
+
 def test_no_file_names_a_registry_or_a_path_of_one_machine():
     if not (ROOT / ".git").exists():
         pytest.skip("needs the repository")

@@ -36,8 +36,8 @@ def test_certified_and_no_worse_than_liblinear(data, loss, bias):
     result = maxmargin.train(X, y, loss=loss, bias=bias)
     assert result.status is maxmargin.Status.CONVERGED
     assert result.certificate.relative_gap <= 1e-4
-    if bias == "free":
-        return  # LIBLINEAR has none; a free bias can only be better than a regularised one
+    if bias == "free" or X.shape[1] > 10**6:
+        return  # LIBLINEAR has no free bias, and takes its time over millions of columns
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         peer = liblinear(loss, bias).fit(X, y)

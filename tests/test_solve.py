@@ -146,7 +146,7 @@ def test_checkpoints_are_written_while_training_goes_on(tmp_path, monkeypatch):
 def test_a_checkpoint_of_another_problem_is_refused(tmp_path):
     keeping = Keeping(tmp_path / "run.checkpoint", resume=True)
     run(slow_problem(C=1.0), Limits(tol=1e-2), keeping=keeping)
-    with pytest.raises(FileError, match="of another run: data was"):
+    with pytest.raises(FileError, match="of another run: C was"):
         run(slow_problem(C=2.0), Limits(tol=1e-2), keeping=keeping)
     with pytest.raises(FileError, match="of another run: loss was 'hinge', now 'logistic'"):
         run(slow_problem(C=1.0, loss="logistic"), Limits(tol=1e-2), keeping=keeping)

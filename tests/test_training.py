@@ -78,6 +78,7 @@ def test_an_interrupt_leaves_the_other_classes_certified_at_their_start():
     assert result.status is maxmargin.Status.INTERRUPTED
     assert [part.epochs > 0 for part in result.parts] == [True, False, False]
     assert np.all(np.isfinite(result.model.decide(X)))
+    assert "2 of 3 classes had not begun" in result.advice
 
 
 def test_checkpoints_of_several_classes_resume_to_the_same_model(tmp_path):
@@ -132,7 +133,7 @@ def test_data_frames_and_lists_are_welcome():
         ({"tol": 0.0}, "tol=0.0 must be"),
         ({"tol": -1e-3}, "tol=-0.001 must be"),
         ({"tol": np.nan}, "tol=nan must be"),
-        ({"max_seconds": 0}, "max_seconds=0 must be"),
+        ({"max_seconds": 0}, r"max_seconds \(--time-limit\)=0 must be"),
         ({"max_epochs": -1}, "max_epochs=-1 must be"),
         ({"seed": -1}, "seed=-1 must be"),
         ({"seed": 1.5}, "seed=1.5 must be"),
@@ -140,6 +141,8 @@ def test_data_frames_and_lists_are_welcome():
         ({"loss": "hinges"}, "choose one of hinge"),
         ({"bias": "yes"}, "choose one of none, regularised, free"),
         ({"bias_scale": 0.0}, "bias_scale=0.0 must be"),
+        ({"bias_scale": "a"}, "bias_scale='a' must be"),
+        ({"C": True}, "C=True must be"),
         ({"solver": "magic"}, "choose auto or one of"),
         ({"resume": True}, "needs checkpoint"),
     ],

@@ -104,6 +104,7 @@ def fingerprint(problem: Problem, solver: str, seed: int) -> dict[str, Any]:
         "loss": problem.loss.name,
         "bias": problem.bias,
         "bias_scale": problem.bias_scale,
+        "C": [float(problem.C.min()), float(problem.C.max())],
         "solver": solver,
         "seed": seed,
         "data": digest.hexdigest(),

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
+
+UNUSED_SECONDS = 30 * 24 * 3600
+DIGEST = re.compile("[0-9a-f]{20}")
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,11 +41,22 @@ def cache_folder() -> str:
     """The folder for these sources' machine code, or "" where none can be written (then nothing is kept)."""
     folder = cache_root() / source_digest()
     try:
+        if not folder.exists():
+            forget_old_versions(folder.parent)
         folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
         with tempfile.TemporaryFile(dir=folder):
             return str(folder)
     except OSError:
         return ""
+
+
+def forget_old_versions(root: Path) -> None:
+    """Remove the machine code of sources that have not run for a while."""
+    for folder in root.glob("*"):
+        is_ours = DIGEST.fullmatch(folder.name) and folder.is_dir()
+        if is_ours and time.time() - folder.stat().st_mtime > UNUSED_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def cache_root() -> Path:

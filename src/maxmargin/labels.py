@@ -10,7 +10,7 @@ import numpy as np
 from maxmargin.errors import DataError
 
 
-def encode(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+def encode(y: Any, n: int, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
     """The classes, sorted, and for each example the number of its class."""
     y = check_length(y, n)
     if n == 0:
@@ -23,7 +23,7 @@ def encode(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     except TypeError as error:
         raise DataError(f"y mixes labels that cannot be ordered ({error}): give labels of one type") from error
     if len(classes) < 2:
-        raise DataError(f"y holds 1 class only, {show(classes[0])}: training needs examples of at least two")
+        raise DataError(f"{name} holds 1 class only, {show(classes[0])}: training needs examples of at least two")
     return classes, codes.reshape(-1)
 
 

@@ -48,10 +48,10 @@ class LinearModel:
     """
 
     classes: np.ndarray
-    w: np.ndarray
-    b: np.ndarray
-    support: np.ndarray
-    dual_coef: np.ndarray
+    w: np.ndarray = field(repr=False)
+    b: np.ndarray = field(repr=False)
+    support: np.ndarray = field(repr=False)
+    dual_coef: np.ndarray = field(repr=False)
     certificate: Certificate
     training: dict[str, Any] = field(default_factory=dict)
 

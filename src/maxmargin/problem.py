@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -107,14 +108,14 @@ def pose(
     """Check what a user gave and state the problem; `y` is ±1 already."""
     if bias not in BIASES:
         raise ParameterError(f"bias={bias!r} is not known: choose one of {', '.join(BIASES)}")
-    if not (np.isfinite(bias_scale) and bias_scale > 0):
+    if not (is_number(bias_scale) and 0 < bias_scale < np.inf):
         raise ParameterError(f"bias_scale={bias_scale!r} must be a positive number")
     strength = penalty(count_rows(rows), C, lam)
     problem = Problem(
         rows, y, strength * checked_weights(weights, y), find_loss(loss), bias, bias_scale, threads=threads
     )
     if not np.all(np.isfinite(problem.C)):
-        raise ParameterError(f"C={strength!r} times the largest weight overflows: scale the weights down")
+        raise ParameterError(f"C={strength!r} times a weight overflows: scale the weights down, or raise lam")
     check_both_classes(y, problem.C)
     return problem
 
@@ -124,7 +125,7 @@ def penalty(n: int, C: float, lam: float | None) -> float:
     if C != 1.0 and lam is not None:
         raise ParameterError(f"C={C!r} and lam={lam!r} say the same thing, C = 1/(n lam): give one of them")
     name, value = ("lam", lam) if lam is not None else ("C", C)
-    if not (isinstance(value, (int, float, np.number)) and np.isfinite(value) and value > 0):
+    if not (is_number(value) and 0 < value < np.inf):
         raise ParameterError(f"{name}={value!r} must be a positive, finite number")
     return float(value) if name == "C" else 1.0 / (n * float(value))
 
@@ -147,3 +148,8 @@ def check_both_classes(y: np.ndarray, C: np.ndarray) -> None:
     for sign in (-1, 1):
         if not np.any(C[y == sign] > 0):
             raise DataError("all weights of one class are zero: an SVM needs weighted examples of two classes")
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real number, and not a truth value."""
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

@@ -54,9 +54,9 @@ class Limits:
 class Outcome:
     """Where a run ended."""
 
-    w: np.ndarray
+    w: np.ndarray = field(repr=False)
     b: float
-    alpha: np.ndarray
+    alpha: np.ndarray = field(repr=False)
     certificate: Certificate
     status: Status
     epochs: float

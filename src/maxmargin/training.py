@@ -19,7 +19,7 @@ from maxmargin.labels import encode, sides, signs
 from maxmargin.model import LinearModel
 from maxmargin.multiclass import one_against_rest
 from maxmargin.outcome import SEVERITY, Record, Status
-from maxmargin.problem import penalty, pose
+from maxmargin.problem import is_number, penalty, pose
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
 from maxmargin.rows.text import read_text
@@ -50,7 +50,10 @@ class Result:
     @property
     def advice(self) -> str:
         """What to make of the status."""
-        return self.status.advice
+        waiting = sum(part.epochs == 0 for part in self.parts)
+        if not waiting:
+            return self.status.advice
+        return f"{self.status.advice} {waiting} of {len(self.parts)} classes had not begun and decide by nothing yet."
 
 
 def train(
@@ -111,7 +114,7 @@ def train(
     keeping = checked_keeping(checkpoint, resume)
     limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), thread_count(threads), checked_seed(seed)
     rows, labels = gather(X, y, zero_based, threads)
-    classes, codes = encode(labels, count_rows(rows))
+    classes, codes = encode(labels, count_rows(rows), "y" if y is not None else str(X))
     problem = pose(
         rows, signs(codes, 1), loss=loss, C=C, lam=lam, weights=weights, bias=bias, bias_scale=bias_scale,
         threads=threads,
@@ -192,7 +195,7 @@ def checked_limits(tol: float, max_seconds: float | None, max_epochs: float | No
     """Limits that can be reached."""
     if not (is_number(tol) and 0 < tol < np.inf):
         raise ParameterError(f"tol={tol!r} must be a number above 0: the relative duality gap to reach, 1e-4 say")
-    for name, value in (("max_seconds", max_seconds), ("max_epochs", max_epochs)):
+    for name, value in (("max_seconds (--time-limit)", max_seconds), ("max_epochs", max_epochs)):
         if value is not None and not (is_number(value) and value > 0):
             raise ParameterError(f"{name}={value!r} must be a number above 0, or None for no limit")
     return Limits(tol, max_seconds, max_epochs)
@@ -202,7 +205,7 @@ def checked_keeping(checkpoint: str | Path | None, resume: bool) -> Keeping:
     """A checkpoint that can be written, or none."""
     if checkpoint is None:
         if resume:
-            raise ParameterError("resume=True needs checkpoint=PATH: the file to go on from")
+            raise ParameterError("resume needs checkpoint=PATH (--checkpoint PATH): the file to go on from")
         return Keeping()
     check_writable(checkpoint)
     return Keeping(Path(checkpoint), resume)
@@ -213,8 +216,3 @@ def checked_seed(seed: Any) -> int:
     if not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ParameterError(f"seed={seed!r} must be a whole number, 0 or above")
     return int(seed)
-
-
-def is_number(value: Any) -> bool:
-    """Whether it is a real number, and not a truth value."""
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

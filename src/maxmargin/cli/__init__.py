@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
+INTERRUPTED = 130  # what the option parser makes of Ctrl-C
+
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
@@ -19,9 +21,12 @@ def run(arguments: list[str]) -> int:
     from maxmargin.cli.app import app
 
     try:
-        return app(arguments, prog_name="maxmargin", standalone_mode=False) or 0
+        code = app(arguments, prog_name="maxmargin", standalone_mode=False) or 0
+        if code != INTERRUPTED:
+            return int(code)
+        complain("interrupted; nothing was saved")
     except KeyboardInterrupt:
-        complain("interrupted")
+        complain("interrupted; nothing was saved")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as error:
@@ -38,7 +43,8 @@ def explain(error: Exception) -> str:
     if isinstance(error, MaxmarginError):
         return str(error)
     if hasattr(error, "format_message"):
-        return f"{error.format_message()} (maxmargin --help lists what there is)"
+        said = error.format_message()  # nothing, where the help was shown instead
+        return said and f"{said} (maxmargin --help lists what there is)"
     if isinstance(error, MemoryError):
         return "out of memory: the data do not fit"
     return f"internal error, {type(error).__name__}: {error} (MAXMARGIN_DEBUG=1 shows where; please report it)"
@@ -46,4 +52,5 @@ def explain(error: Exception) -> str:
 
 def complain(message: str) -> None:
     """One line on standard error."""
-    print(f"maxmargin: {' '.join(message.split())}", file=sys.stderr)
+    if message:
+        print(f"maxmargin: {' '.join(message.split())}", file=sys.stderr)

@@ -11,5 +11,5 @@ DataFile = Annotated[Path, typer.Argument(metavar="FILE", help="Data in LIBSVM f
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by `maxmargin train`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object at the end instead of words.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-Threads = Annotated[int | None, typer.Option("--threads", help="Threads to use. [default: all cores]")]
+Threads = Annotated[int | None, typer.Option("--threads", help="Threads to use.", show_default="all cores")]
 ZeroBased = Annotated[bool, typer.Option("--zero-based", help="Features are counted from 0 in the file, not from 1.")]

@@ -14,7 +14,7 @@ def predict(
     model: ModelFile,
     file: DataFile,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write. [default: the terminal]")
+        Path | None, typer.Option("--output", "-o", help="Where to write.", show_default="the terminal")
     ] = None,
     what: Annotated[str, typer.Option(help="labels, decisions or probabilities (logistic models).")] = "labels",
     threads: Threads = None,

@@ -26,7 +26,7 @@ def train(
     time_limit: Annotated[float | None, typer.Option(help="Stop after this many seconds with the best so far.")] = None,
     max_epochs: Annotated[float | None, typer.Option(help="Stop after this many passes with the best so far.")] = None,
     model: Annotated[
-        Path | None, typer.Option("--model", "-m", help="Where to save. [default: FILE.safetensors]")
+        Path | None, typer.Option("--model", "-m", help="Where to save.", show_default="FILE.safetensors")
     ] = None,
     checkpoint: Annotated[Path | None, typer.Option(help="A file that keeps the run, for --resume.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if it exists.")] = False,
