@@ -72,7 +72,7 @@ def certify(problem: Problem, point: Point) -> Certified:
         dual = problem.dual(alpha, w, b if problem.bias == "regularised" else 0.0)
     else:
         w, b, margins = with_best_bias(problem, point.w, point.b)
-        alpha = feasible(problem, -problem.C * problem.loss.slope(margins) if point.alpha is None else point.alpha)
+        alpha = feasible(problem, answers(problem, margins) if point.alpha is None else point.alpha)
         dual = problem.dual(alpha, *primal_of(problem, alpha))
     return Certified(w, b, alpha, Certificate(problem.primal(w, b, margins), dual))
 
@@ -81,6 +81,22 @@ def primal_of(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, float]:
     """w(α) = Σ α_i y_i x_i, and b = B² Σ α_i y_i."""
     signed = alpha * problem.y
     return combination(problem.rows, problem.d, signed), problem.bias_square * float(np.sum(signed))
+
+
+def answers(problem: Problem, margins: np.ndarray) -> np.ndarray:
+    """α_i = −C_i ℓ′(m_i), as it belongs to a primal point.
+
+    At the kink of hinge any α in the box will do: with a free bias, those that bring Σ α_i y_i to 0.
+    """
+    alpha = -problem.C * problem.loss.slope(margins)
+    if problem.bias != "free" or problem.loss.smooth:
+        return np.asarray(alpha)
+    surplus = float(np.sum(alpha * problem.y))
+    at_kink = (np.abs(margins - 1.0) <= 1e-9) & (problem.y * surplus < 0)
+    room = float(np.sum((problem.C - alpha)[at_kink]))
+    if room > 0:
+        alpha[at_kink] += min(abs(surplus) / room, 1.0) * (problem.C - alpha)[at_kink]
+    return np.asarray(alpha)
 
 
 def with_best_bias(problem: Problem, w: np.ndarray, b: float) -> tuple[np.ndarray, float, np.ndarray]:

@@ -1,9 +1,10 @@
-"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind three verbs.
+"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind four verbs.
 
     Quadratic(U, D)     d_i(α) = α − ½ D_i α²,                              0 ≤ α ≤ U_i
     Entropy(U)          d_i(α) = U log U − α log α − (U−α) log(U−α),        0 ≤ α ≤ U_i
 
     slope(term, i, α)                      d_i′(α)
+    answer(term, i, m)                     the α that belongs to margin m: −C_i ℓ′(m)
     best(term, i, α, g, q)                 the z that maximises  d_i(z) − g (z−α) − ½ q (z−α)²
     best_pair(term, i, j, αᵢ, αⱼ, sᵢ, sⱼ, g, q)   the δ ≥ 0 that maximises
                                            d_i(αᵢ + sᵢδ) + d_j(αⱼ − sⱼδ) − g δ − ½ q δ²,  with s = ±1
@@ -45,6 +46,11 @@ DualTerm = Quadratic | Entropy
 def slope(term: Any, i: int, alpha: float) -> float:
     """d_i′(α), in compiled code."""
     raise NotImplementedError("slope works inside compiled functions only")
+
+
+def answer(term: Any, i: int, m: float) -> float:
+    """−C_i ℓ′(m), in compiled code."""
+    raise NotImplementedError("answer works inside compiled functions only")
 
 
 def best(term: Any, i: int, alpha: float, g: float, q: float) -> float:
@@ -123,6 +129,19 @@ def _slope(term, i, alpha):
     if holds(term, Quadratic):
         return lambda term, i, alpha: 1.0 - term.D[i] * alpha
     return lambda term, i, alpha: log_odds(alpha, term.U[i])
+
+
+@overload(answer, jit_options={"error_model": "numpy"})
+def _answer(term, i, m):
+    if holds(term, Quadratic):
+
+        def quadratic(term, i, m):
+            if m >= 1.0:
+                return 0.0
+            return min((1.0 - m) / term.D[i], term.U[i])  # without a diagonal, the end of the box
+
+        return quadratic
+    return lambda term, i, m: term.U[i] / (1.0 + exp(m))
 
 
 @overload(best, jit_options={"error_model": "numpy"})

@@ -106,8 +106,7 @@ def pose(
     threads: int = 1,
 ) -> Problem:
     """Check what a user gave and state the problem; `y` is ±1 already."""
-    if bias not in BIASES:
-        raise ParameterError(f"bias={bias!r} is not known: choose one of {', '.join(BIASES)}")
+    check_bias(bias)
     if not (is_number(bias_scale) and 0 < bias_scale < np.inf):
         raise ParameterError(f"bias_scale={bias_scale!r} must be a positive number")
     strength = penalty(count_rows(rows), C, lam)
@@ -118,6 +117,12 @@ def pose(
         raise ParameterError(f"C={strength!r} times a weight overflows: scale the weights down, or raise lam")
     check_both_classes(y, problem.C)
     return problem
+
+
+def check_bias(bias: str) -> None:
+    """Refuse what is no bias."""
+    if bias not in BIASES:
+        raise ParameterError(f"bias={bias!r} is not known: choose one of {', '.join(BIASES)}")
 
 
 def penalty(n: int, C: float, lam: float | None) -> float:

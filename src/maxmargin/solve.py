@@ -90,7 +90,7 @@ def solve(
     if reason := solver.refuses(problem):
         raise RefusedError(reason)
     keeping = keeping or Keeping()
-    identity = fingerprint(problem, solver.name, seed) if keeping.checkpoint else {}
+    identity = fingerprint(problem, repr(solver), seed) if keeping.checkpoint else {}
     if keeping.checkpoint and keeping.resume and keeping.checkpoint.exists():
         run = load_run(keeping.checkpoint, solver.state_type, identity)
     else:

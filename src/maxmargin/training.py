@@ -16,10 +16,11 @@ from maxmargin.errors import DataError, ParameterError
 from maxmargin.files import check_writable
 from maxmargin.interrupts import noticed
 from maxmargin.labels import encode, sides, signs
+from maxmargin.losses import find_loss
 from maxmargin.model import LinearModel
 from maxmargin.multiclass import one_against_rest
 from maxmargin.outcome import SEVERITY, Record, Status
-from maxmargin.problem import is_number, penalty, pose
+from maxmargin.problem import check_bias, is_number, penalty, pose
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
 from maxmargin.rows.text import read_text
@@ -67,6 +68,7 @@ def train(
     bias_scale: float = 1.0,
     weights: Any = None,
     solver: str = "auto",
+    options: dict[str, Any] | None = None,
     tol: float = 1e-4,
     max_seconds: float | None = None,
     max_epochs: float | None = None,
@@ -91,6 +93,7 @@ def train(
     bias : "free" (outside the norm), "regularised" (a constant feature of size `bias_scale`) or "none"
     weights : one number s_i ≥ 0 for each example
     solver : "auto", or the name of one
+    options : the solver's own options, such as {"batch": 32} for pegasos; see its page
     tol : relative duality gap to reach
     max_seconds, max_epochs : limits; the best model so far is returned, with its certificate
     seed, threads : the same seed gives the same bits, on any number of threads
@@ -112,6 +115,7 @@ def train(
     ('CONVERGED', True)
     """
     keeping = checked_keeping(checkpoint, resume)
+    check_names(loss, bias, solver, options)
     limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), thread_count(threads), checked_seed(seed)
     rows, labels = gather(X, y, zero_based, threads)
     classes, codes = encode(labels, count_rows(rows), "y" if y is not None else str(X))
@@ -122,10 +126,11 @@ def train(
     name, why = choose(problem) if solver == "auto" else (solver, "you asked for it")
     with noticed() as interrupt:
         parts = one_against_rest(
-            problem, classes, codes, find_solver(name), limits, seed=seed, callback=callback,
+            problem, classes, codes, find_solver(name, options), limits, seed=seed, callback=callback,
             interrupt=interrupt, keeping=keeping, alphas=alphas_of(warm, problem.n, classes),
         )  # fmt: skip
     training = {
+        "options": options or {},
         "loss": loss, "bias": bias, "bias_scale": bias_scale, "solver": name, "tol": tol, "seed": seed,
         "C": penalty(problem.n, C, lam), "weighted": weights is not None,
         "n": problem.n, "d": problem.d, "nnz": problem.nnz,
@@ -189,6 +194,14 @@ def alphas_of(warm: Result | None, n: int, classes: np.ndarray) -> np.ndarray | 
             f"{len(sides(classes))}: warm starts need the same rows and classes"
         )
     return alphas
+
+
+def check_names(loss: str, bias: str, solver: str, options: dict[str, Any] | None) -> None:
+    """Refuse a name that is not known before a long file is read."""
+    find_loss(loss)
+    check_bias(bias)
+    if solver != "auto":
+        find_solver(solver, options)
 
 
 def checked_limits(tol: float, max_seconds: float | None, max_epochs: float | None) -> Limits:

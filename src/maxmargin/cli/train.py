@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,7 +21,8 @@ def train(
     loss: Annotated[str, typer.Option(help="hinge, squared_hinge or logistic.")] = "hinge",
     bias: Annotated[str, typer.Option(help="free, regularised or none.")] = "free",
     bias_scale: Annotated[float, typer.Option(help="The size of the constant feature of a regularised bias.")] = 1.0,
-    solver: Annotated[str, typer.Option(help="auto, dual_coordinate or dual_pairs.")] = "auto",
+    solver: Annotated[str, typer.Option(help="auto, or a solver by name: --solver help lists them.")] = "auto",
+    option: Annotated[list[str] | None, typer.Option(help="The solver's own, as NAME=VALUE; may be repeated.")] = None,
     tol: Annotated[float, typer.Option(help="The relative duality gap to reach.")] = 1e-4,
     time_limit: Annotated[float | None, typer.Option(help="Stop after this many seconds with the best so far.")] = None,
     max_epochs: Annotated[float | None, typer.Option(help="Stop after this many passes with the best so far.")] = None,
@@ -50,13 +51,30 @@ def train(
     check_writable(target)
     with progress(tol, quiet) as show:
         result = training.train(
-            file, C=C, lam=lam, loss=loss, bias=bias, bias_scale=bias_scale, solver=solver, tol=tol,
+            file, C=C, lam=lam, loss=loss, bias=bias, bias_scale=bias_scale, solver=solver,
+            options=parsed(option or []), tol=tol,
             max_seconds=time_limit, max_epochs=max_epochs, checkpoint=checkpoint, resume=resume, seed=seed,
             threads=threads, zero_based=zero_based, callback=show,
         )  # fmt: skip
     result.model.save(target)
     print(jsonlib.dumps(as_json(result, target)) if json else f"{as_words(result)}\nsaved {target}")
     return 0 if result.status is Status.CONVERGED else STOPPED_EARLY
+
+
+def parsed(options: list[str]) -> dict[str, Any]:
+    """NAME=VALUE pairs; a value that reads as a number or as true or false is one."""
+    from maxmargin.errors import ParameterError
+
+    found: dict[str, Any] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals:
+            raise ParameterError(f"--option {option}: write NAME=VALUE, such as batch=32")
+        try:
+            found[name] = jsonlib.loads(value)
+        except jsonlib.JSONDecodeError:
+            found[name] = value
+    return found
 
 
 def default_model(file: Path) -> Path:

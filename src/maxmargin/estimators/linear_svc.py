@@ -54,6 +54,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         bias_scale: float = 1.0,
         class_weight: Any = None,
         solver: str = "auto",
+        options: dict[str, Any] | None = None,
         tol: float = 1e-4,
         max_seconds: float | None = None,
         max_epochs: float | None = None,
@@ -70,6 +71,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         self.bias_scale = bias_scale
         self.class_weight = class_weight
         self.solver = solver
+        self.options = options
         self.tol = tol
         self.max_seconds = max_seconds
         self.max_epochs = max_epochs

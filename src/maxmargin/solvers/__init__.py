@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+from typing import Any
+
 from maxmargin.errors import ParameterError
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.dual_coordinate import DualCoordinate
 from maxmargin.solvers.dual_pairs import DualPairs
+from maxmargin.solvers.gradient_descent import GradientDescent
+from maxmargin.solvers.implicit import Implicit
+from maxmargin.solvers.lbfgs import Lbfgs
+from maxmargin.solvers.newton import Newton
+from maxmargin.solvers.pegasos import Pegasos
+from maxmargin.solvers.sgd import Sgd
 
-SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (DualCoordinate(), DualPairs())}
+ALL: tuple[Solver, ...] = (
+    DualCoordinate(),
+    DualPairs(),
+    Newton(),
+    Lbfgs(),
+    GradientDescent(),
+    Sgd(),
+    Pegasos(),
+    Implicit(),
+)
+SOLVERS: dict[str, Solver] = {solver.name: solver for solver in ALL}
 
 
-def find_solver(name: str) -> Solver:
-    """The solver of that name."""
+def find_solver(name: str, options: dict[str, Any] | None = None) -> Solver:
+    """The solver of that name, with these options instead of its own."""
     if name not in SOLVERS:
         raise ParameterError(f"solver={name!r} is not known: choose auto or one of {', '.join(SOLVERS)}")
-    return SOLVERS[name]
+    solver: Any = SOLVERS[name]
+    known = [option.name for option in fields(solver)]
+    for option in options or {}:
+        if option not in known:
+            has = f"its options are {', '.join(known)}" if known else "it has none"
+            raise ParameterError(f"{name} has no option {option!r}: {has}")
+    return replace(solver, **options) if options else solver  # type: ignore[no-any-return]

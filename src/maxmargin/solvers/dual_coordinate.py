@@ -11,6 +11,8 @@ After    Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008; Yu, Huang, Lin, Ma
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from maxmargin.certificate import Point, feasible, primal_of
@@ -21,6 +23,7 @@ from maxmargin.rows.memory import axpy, dot
 from maxmargin.solvers.sweeps import Sweeps
 
 
+@dataclass(frozen=True)
 class DualCoordinate:
     """One coordinate of the dual at a time."""
 

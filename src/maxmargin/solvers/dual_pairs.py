@@ -15,6 +15,8 @@ After    Platt 1998 (two at a time); Hsieh et al., ICML 2008 (the linear case th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from maxmargin.certificate import Point, feasible, primal_of
@@ -29,6 +31,7 @@ PULL = 0.1  # how far one violating example pulls the estimate of b towards its 
 INTERIOR = 1e-3  # logistic starts at this part of the box: its dual has infinite slope at the ends
 
 
+@dataclass(frozen=True)
 class DualPairs:
     """Two coordinates of the dual at a time."""
 

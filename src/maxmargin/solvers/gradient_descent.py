@@ -1,0 +1,103 @@
+"""Gradient descent, and subgradient descent where the loss has a kink.
+
+Solves   min_w ½‖w‖² + Σ C_i ℓ(m_i)
+Step     w ← w − γ ∇P(w) = (1 − γ) w + γ w(a),   a_i = −C_i ℓ′(m_i): all examples at once
+Rate     constant γ₀, γ₀/√t, γ₀/t (1/t is the 1/(λt) of the λ-form), or the longest of 1, ½, ¼, ... that lowers P
+         enough; for hinge at least 1/t, since a subgradient need not lower anything
+Bias     a free bias is put at its best before each step; a regularised one steps as a constant feature does
+Keeps    α ← (1 − γ) α + γ a, so that w = w(α): a mean of points of the box, hence feasible
+Costs    one step: two passes over the rows, O(n + d) memory
+After    Cauchy 1847; Shor 1985 (subgradients)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.certificate import Point, answers, feasible, primal_of, with_best_bias
+from maxmargin.errors import ParameterError
+from maxmargin.passes import scores
+from maxmargin.problem import Problem
+
+RATES = ("backtracking", "constant", "over_sqrt_t", "over_t")
+
+
+@dataclass
+class Descent:
+    """w = w(alpha), and b."""
+
+    alpha: np.ndarray
+    w: np.ndarray
+    b: float = 0.0
+    t: int = 0
+    visited: int = 0
+
+
+@dataclass(frozen=True)
+class GradientDescent:
+    """Steps along the whole (sub)gradient."""
+
+    name = "gradient_descent"
+    state_type = Descent
+
+    rate: str = "backtracking"
+    step: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.rate not in RATES:
+            raise ParameterError(f"rate={self.rate!r} is not known: choose one of {', '.join(RATES)}")
+        if not (isinstance(self.step, (int, float)) and 0 < self.step <= 1):
+            raise ParameterError(f"step={self.step!r} must be above 0 and at most 1: beyond, ½‖w‖² alone overshoots")
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Nothing."""
+        return None
+
+    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Descent:
+        """At w = 0, or at w(alpha)."""
+        alpha = np.zeros(problem.n) if alpha is None else feasible(problem, alpha)
+        return Descent(alpha, *primal_of(problem, alpha))
+
+    def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
+        """One step."""
+        state.t += 1
+        _, b, margins = with_best_bias(problem, state.w, state.b)
+        target = feasible(problem, answers(problem, margins))
+        w, b_target = primal_of(problem, target)
+        if problem.bias != "regularised":
+            b_target = b
+        if self.rate == "backtracking":
+            gamma = longest_step(problem, (state.w, b, margins), (w, b_target))
+            if not problem.loss.smooth:
+                gamma = max(gamma, 1.0 / (1.0 + state.t))
+        else:
+            gamma = {"constant": 1.0, "over_sqrt_t": state.t**-0.5, "over_t": 1.0 / state.t}[self.rate] * self.step
+        state.alpha += gamma * (target - state.alpha)
+        state.w += gamma * (w - state.w)
+        state.b = b + gamma * (b_target - b)
+        state.visited += 3 * problem.n
+
+    def point(self, problem: Problem, state: Descent) -> Point:
+        """For hinge the mean α; for a smooth loss the α of the margins, which is closer."""
+        return Point(state.w, state.b) if problem.loss.smooth else Point(alpha=state.alpha)
+
+
+def longest_step(
+    problem: Problem, here: tuple[np.ndarray, float, np.ndarray], there: tuple[np.ndarray, float]
+) -> float:
+    """The longest of 1, ½, ¼, ... that lowers P enough on the way from (w, b) to w(a); 0 if none does."""
+    (w, b, margins), (w_there, b_there) = here, there
+    margins_there = problem.y * (scores(problem.rows, w_there, problem.threads) + b_there)
+    before = problem.primal(w, b, margins)
+    fall = float((w - w_there) @ (w - w_there))
+    if problem.bias_square:
+        fall += (b - b_there) ** 2 / problem.bias_square
+    gamma = 1.0
+    while gamma > 1e-9:
+        mixed = (1 - gamma) * w + gamma * w_there, (1 - gamma) * b + gamma * b_there
+        if problem.primal(*mixed, (1 - gamma) * margins + gamma * margins_there) <= before - 0.5 * gamma * fall:
+            return gamma
+        gamma *= 0.5
+    return 0.0

@@ -1,0 +1,112 @@
+"""Newton's method.
+
+Solves   min_v P(v)  for a smooth loss: squared hinge, logistic
+Step     (diag(r) + Σ C_i ℓ″(m_i) z_i z_iᵀ) Δ = −∇P,  z_i = (x_i, 1);  v ← v + t Δ, t by backtracking
+System   few features: the matrix itself and its Cholesky factors; many: conjugate gradients, which need only
+         products with the matrix, one pass over the rows each, stopped as soon as they serve (inexact Newton)
+Costs    an iteration: O(nnz d + d³), or O(nnz) a product; memory O(d²), or O(n + d)
+After    Keerthi, DeCoste, JMLR 2005; Lin, Weng, Keerthi, JMLR 2008
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.compiled import compiled
+from maxmargin.problem import Problem
+from maxmargin.rows.memory import Dense, row_length
+from maxmargin.solvers.primal import Primal, backtrack
+from maxmargin.solvers.smooth import Smooth, SmoothState
+
+DENSE_WORK = 4e9  # multiplications that building the matrix may take
+PRODUCTS = 50  # conjugate gradient steps at most in one iteration
+
+
+@dataclass(frozen=True)
+class Newton(Smooth):
+    """Second-order steps on the primal."""
+
+    name = "newton"
+    state_type = SmoothState
+
+    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> SmoothState:
+        """At w = 0, or at w(alpha)."""
+        return SmoothState(Primal(problem).start(alpha))
+
+    def advance(self, problem: Problem, state: SmoothState, rng: np.random.Generator) -> None:
+        """One Newton step."""
+        primal = Primal(problem)
+        f = primal.scores(state.v)
+        gradient, curvatures = primal.gradient(state.v, f), primal.curvatures(f)
+        if small_enough(problem):
+            step, products = by_cholesky(primal, curvatures, gradient), 1
+        else:
+            step, products = by_conjugate_gradients(primal, curvatures, gradient)
+        state.v, _, _ = backtrack(primal, state.v, f, step, float(gradient @ step))
+        state.visited += (3 + products) * problem.n
+
+
+def small_enough(problem: Problem) -> bool:
+    """Whether the matrix is cheaper to build than to go without."""
+    width = row_length(problem.rows)
+    return problem.d <= 2000 and problem.n * width * width + problem.d**3 <= DENSE_WORK
+
+
+def by_cholesky(primal: Primal, curvatures: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Solve with the matrix written out; a trace of its diagonal keeps a free bias away from singular."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    H = hessian(primal, curvatures)
+    H[np.diag_indices_from(H)] += primal.ridge
+    H[-1, -1] += 1e-12 * (1.0 + H[-1, -1])
+    return np.asarray(cho_solve(cho_factor(H, lower=True, overwrite_a=True), -gradient))
+
+
+def hessian(primal: Primal, curvatures: np.ndarray) -> np.ndarray:
+    """Σ curvature_i z_i z_iᵀ: by BLAS for dense rows, by outer products of the few nonzeros for sparse ones."""
+    problem, size = primal.problem, len(primal.ridge)
+    H = np.zeros((size, size))
+    d = problem.d
+    if isinstance(problem.rows, Dense):
+        block = max(1, 2**22 // max(d, 1))
+        for start in range(0, problem.n, block):
+            X = problem.rows.values[start : start + block].astype(np.float64, copy=False)
+            H[:d, :d] += X.T @ (X * curvatures[start : start + block, None])
+    else:
+        _outer_products(problem.rows, curvatures, H)
+    if primal.with_bias:
+        border = primal.sum_of_rows(curvatures)
+        H[-1, :], H[:, -1] = border, border
+    return H
+
+
+def by_conjugate_gradients(primal: Primal, curvatures: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarray, int]:
+    """Solve by products with the matrix until the residual has fallen enough for this far from the optimum."""
+    step, residual = np.zeros_like(gradient), -gradient
+    direction, square = residual.copy(), float(residual @ residual)
+    enough = square * min(0.25, np.sqrt(square)) ** 2 * 0.01
+    products = 0
+    while products < PRODUCTS and square > enough:
+        products += 1
+        product = primal.hessian_times(curvatures, direction)
+        bend = float(direction @ product)
+        if bend <= 0.0:
+            break
+        length = square / bend
+        step += length * direction
+        residual -= length * product
+        square, before = float(residual @ residual), square
+        direction = residual + (square / before) * direction
+    return step, products
+
+
+@compiled
+def _outer_products(rows, curvatures, H):
+    for i in range(curvatures.size):
+        if curvatures[i] != 0.0:
+            for p in range(rows.indptr[i], rows.indptr[i + 1]):
+                a = curvatures[i] * rows.values[p]
+                for q in range(rows.indptr[i], rows.indptr[i + 1]):
+                    H[rows.indices[p], rows.indices[q]] += a * rows.values[q]

@@ -1,0 +1,102 @@
+"""The primal objective as a function of one vector, for solvers that work on it as a whole.
+
+    v = w, or (w, b) where there is a bias
+    P(v)   = ½ Σ r_k v_k² + Σ C_i ℓ(m_i),     r = 1 for w;  for b: 1/B² regularised, 0 free
+    ∇P(v)  = r v + Σ C_i ℓ′(m_i) y_i (x_i, 1)
+    ∇²P(v) = diag(r) + Σ C_i ℓ″(m_i) (x_i, 1)(x_i, 1)ᵀ
+
+One evaluation is one pass over the rows for the margins and one for the gradient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from maxmargin.best_bias import best_bias
+from maxmargin.certificate import Point, feasible, primal_of
+from maxmargin.passes import combination, scores
+from maxmargin.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Primal:
+    """The primal of a problem over v = w or (w, b)."""
+
+    problem: Problem
+
+    @property
+    def with_bias(self) -> bool:
+        """Whether v ends with b."""
+        return self.problem.bias != "none"
+
+    @cached_property
+    def ridge(self) -> np.ndarray:
+        """The weights r of the squares."""
+        r = np.ones(self.problem.d + self.with_bias)
+        if self.with_bias:
+            r[-1] = 1.0 / self.problem.bias_square if self.problem.bias_square else 0.0
+        return r
+
+    def start(self, alpha: np.ndarray | None) -> np.ndarray:
+        """At w = 0, or at w(alpha); a free bias at its best."""
+        problem = self.problem
+        if alpha is None:
+            w, b = np.zeros(problem.d), 0.0
+        else:
+            w, b = primal_of(problem, feasible(problem, alpha))
+        if problem.bias == "free":
+            b = best_bias(scores(problem.rows, w, problem.threads), problem.y, problem.C, problem.loss)
+        return np.append(w, b) if self.with_bias else w
+
+    def point(self, v: np.ndarray) -> Point:
+        """(w, b) of v, and α as it follows from them."""
+        return Point(v[: self.problem.d].copy(), float(v[-1]) if self.with_bias else 0.0)
+
+    def scores(self, v: np.ndarray) -> np.ndarray:
+        """⟨w, x_i⟩ + b for every row: also how a direction changes the scores."""
+        f = scores(self.problem.rows, v[: self.problem.d], self.problem.threads)
+        return f + v[-1] if self.with_bias else f
+
+    def value(self, v: np.ndarray, f: np.ndarray) -> float:
+        """P(v), given its scores."""
+        problem = self.problem
+        return 0.5 * float(self.ridge @ (v * v)) + float(np.sum(problem.C * problem.loss.value(problem.y * f)))
+
+    def gradient(self, v: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """∇P(v), given its scores."""
+        problem = self.problem
+        pull = problem.C * problem.y * problem.loss.slope(problem.y * f)
+        return np.asarray(self.ridge * v + self.sum_of_rows(pull))
+
+    def curvatures(self, f: np.ndarray) -> np.ndarray:
+        """C_i ℓ″(m_i), given the scores."""
+        return np.asarray(self.problem.C * self.problem.loss.curvature(self.problem.y * f))
+
+    def hessian_times(self, curvatures: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """∇²P v, without the matrix."""
+        return np.asarray(self.ridge * v + self.sum_of_rows(curvatures * self.scores(v)))
+
+    def sum_of_rows(self, coefficients: np.ndarray) -> np.ndarray:
+        """Σ coefficient_i (x_i, 1)."""
+        w = combination(self.problem.rows, self.problem.d, coefficients)
+        return np.append(w, np.sum(coefficients)) if self.with_bias else w
+
+
+def backtrack(
+    primal: Primal, v: np.ndarray, f: np.ndarray, step: np.ndarray, slope: float, first: float = 1.0
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Go along `step` as far as the objective falls enough (Armijo); the scores change in proportion, without a pass.
+
+    Returns the new v, its scores and the length taken: 0.0 if rounding leaves nothing to gain.
+    """
+    change, before = primal.scores(step), primal.value(v, f)
+    length = first
+    while length > 1e-12:
+        after = primal.value(v + length * step, f + length * change)
+        if after <= before + 1e-4 * length * slope:
+            return v + length * step, f + length * change, length
+        length *= 0.5
+    return v, f, 0.0

@@ -1,0 +1,117 @@
+"""What stochastic solvers share: one shape of step, schedules, and a dual point that comes for free.
+
+Explicit or implicit, one example or a batch of k, every step has the shape
+
+    w ← (1 − γ) w + γ (n/k) Σ a_i y_i x_i,     0 ≤ a_i ≤ C_i:  what the step gives to example i
+
+so with  α ← (1 − γ) α + γ (n/k) Σ a_i e_i  it is w = w(α) all the way. With γ_t = 1/t and shuffled epochs α_i is the
+mean of what example i was given in its visits, and so lies in its box: a feasible dual point, and a true duality gap.
+Other schedules may leave the box; the certificate then puts α back, and is looser.
+
+Sparse rows cost their nonzeros: w = scale · v and α = scale · a, so that shrinking all of w is one multiplication.
+
+Schedules, in the C-form of the lectures (in the λ-form η = γ/λ):
+    1/t                γ_t = 1/t
+    over_t             γ_t = γ₀/(1 + t)
+    over_t_C           γ_t = γ₀/(1 + γ₀ t/C)
+    over_sqrt_t        γ_t = γ₀/√t
+    constant           γ_t = γ₀
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxmargin.certificate import Point, feasible, primal_of
+from maxmargin.errors import ParameterError
+from maxmargin.problem import Problem
+from maxmargin.rows.memory import row_length
+
+WORK = 10_000_000  # numbers visited in one call of `advance`: a few tenths of a second
+SCHEDULES = ("1/t", "over_t", "over_t_C", "over_sqrt_t", "constant")
+
+
+@dataclass
+class Walk:
+    """Where a stochastic solver stands: w = scale · v, alpha = scale · a, Σ αy = scale · s."""
+
+    v: np.ndarray
+    a: np.ndarray
+    scale: float = 1.0
+    s: float = 0.0
+    b: float = 0.0
+    t: int = 0
+    visited: int = 0
+    order: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    position: int = 0
+
+    def open(self, problem: Problem, rng: np.random.Generator, batch: int, uniform: bool) -> tuple[int, int]:
+        """The part of the epoch to walk now, in whole batches; at its beginning, an order for it."""
+        if self.position == 0:
+            counted = problem.counted
+            self.order = rng.choice(counted, len(counted)) if uniform else rng.permutation(counted)
+        rows = max(1, int(WORK / max(row_length(problem.rows), 1.0)) // batch) * batch
+        return self.position, min(self.position + rows, len(self.order))
+
+    def close(self, start: int, stop: int) -> None:
+        """Account for the visits."""
+        self.visited += stop - start
+        self.position = stop if stop < len(self.order) else 0
+
+    def fold(self) -> None:
+        """Put the scale into the arrays before it is too small to divide by."""
+        if self.scale < 1e-6:
+            self.v *= self.scale
+            self.a *= self.scale
+            self.s *= self.scale
+            self.scale = 1.0
+
+
+def begin(problem: Problem, alpha: np.ndarray | None) -> Walk:
+    """At w = 0, or at w(alpha)."""
+    alpha = np.zeros(problem.n) if alpha is None else feasible(problem, alpha)
+    return Walk(primal_of(problem, alpha)[0], alpha, s=float(alpha @ problem.y))
+
+
+def stand(problem: Problem, state: Walk) -> Point:
+    """The dual point, when it is in its box; else w and α apart, each for its own half of the certificate."""
+    alpha = state.scale * state.a
+    if np.all(alpha <= problem.loss.upper(problem.C) * (1 + 1e-9)):
+        return Point(alpha=alpha)
+    return Point(state.scale * state.v, problem.bias_square * state.scale * state.s, alpha)
+
+
+def steps(schedule: str, first: float, C: float, t: np.ndarray) -> np.ndarray:
+    """γ_t for the steps numbered t = 1, 2, ..."""
+    rates = {
+        "1/t": 1.0 / t,
+        "over_t": first / (1.0 + t),
+        "over_t_C": first / (1.0 + first * t / C),
+        "over_sqrt_t": first / np.sqrt(t),
+        "constant": np.full(len(t), first),
+    }
+    return np.asarray(np.minimum(rates[schedule], 1.0))
+
+
+def check_schedule(schedule: str, first: float) -> None:
+    """Refuse what is no schedule."""
+    if schedule not in SCHEDULES:
+        raise ParameterError(f"schedule={schedule!r} is not known: choose one of {', '.join(SCHEDULES)}")
+    if not (isinstance(first, (int, float)) and 0 < first < np.inf):
+        raise ParameterError(f"step={first!r} must be a positive number")
+
+
+def coupled(name: str, problem: Problem) -> str | None:
+    """Why a free bias is refused by solvers whose steps let Σ αy move."""
+    if problem.bias == "free":
+        return f"{name} has no step for a free bias: use bias='regularised' or solver='dual_pairs'"
+    return None
+
+
+def hinge_only(name: str, problem: Problem) -> str | None:
+    """Why other losses are refused by solvers that are made for hinge."""
+    if problem.loss.name != "hinge":
+        return f"{name} is for loss='hinge', not {problem.loss.name!r}: use solver='dual_coordinate'"
+    return None
