@@ -38,3 +38,11 @@ def test_logistic_bias_without_scores_is_the_log_odds_of_the_classes():
     y = np.array([1.0] * 3 + [-1.0] * 12)
     b = best_bias(np.zeros(15), y, np.ones(15), LOSSES["logistic"])
     assert b == pytest.approx(np.log(3 / 12), abs=1e-14)
+
+
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+@pytest.mark.parametrize("offset", [1e17, -1e18, 1e300])
+def test_scores_beyond_the_whole_numbers_of_float64_end_too(loss, offset):
+    f = offset + np.zeros(4)
+    b = best_bias(f, np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4), loss)
+    assert b == pytest.approx(-offset, rel=1e-9)

@@ -149,3 +149,19 @@ def test_primal_of_is_the_weighted_sum_of_rows():
     w, b = primal_of(problem, np.arange(10.0))
     np.testing.assert_allclose(w, (np.arange(10.0) * y) @ X)
     assert b == pytest.approx(4.0 * np.arange(10.0) @ y)
+
+
+def test_a_gap_that_is_clearly_negative_proves_nothing():
+    assert not Certificate(1.0, 1.1).sound
+    assert not Certificate(1.0, 1.1).meets(1.0)
+    assert not Certificate(np.nan, 0.0).meets(1.0)
+    assert Certificate(1.0, 1.0 + 1e-12).meets(1e-4)
+
+
+@pytest.mark.parametrize("bias", ["free", "regularised"])
+def test_alpha_at_the_kink_of_hinge_balances_a_free_bias(bias):
+    """At w = 0 every example of the larger class sits at the kink; their share must balance the smaller class."""
+    X, y = overlapping(n=30)
+    y = np.where(np.arange(30) < 10, -1.0, 1.0)
+    found = certify(posed(X, y, bias=bias), Point(w=np.zeros(5), b=1.0))
+    assert found.alpha.sum() == pytest.approx(20.0 if bias == "free" else 10.0)

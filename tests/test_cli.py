@@ -292,6 +292,51 @@ def test_ctrl_c_saves_the_best_model_so_far(here):
     assert maxmargin.load("slow.safetensors").certificate.primal == json.loads(out)["primal"]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "data.svm", "--checkpoint", "data.svm"],
+        ["train", "data.svm", "--model", "./data.svm"],
+        ["train", "data.svm", "--model", "one", "--checkpoint", "one"],
+        ["predict", "data.safetensors", "data.svm", "-o", "data.svm"],
+        ["predict", "data.safetensors", "data.svm", "-o", "data.safetensors"],
+    ],
+    ids=" ".join,
+)
+def test_no_output_is_written_over_what_is_needed(here, capsys, arguments):
+    run(["train", "data.svm", "-q"])
+    capsys.readouterr()
+    before = Path("data.svm").read_bytes()
+    assert "a name of its own" in fails(arguments, capsys)
+    assert Path("data.svm").read_bytes() == before
+
+
+def test_inspecting_a_pipe_loses_nothing(here):
+    command = f"{sys.executable} -m maxmargin inspect <(cat data.svm) --json"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["rows"] == 200
+
+
+def test_a_full_disk_behind_standard_output_is_one_line(here):
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    run(["train", "data.svm", "-q"])
+    command = f"{sys.executable} -m maxmargin predict data.safetensors data.svm > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "No space left" in done.stderr
+
+
+def test_options_reach_the_solver(here, capsys):
+    common = ["train", "data.svm", "--bias", "none", "--solver", "pegasos", "--tol", "0.05", "-q"]
+    assert run([*common, "--option", "batch=10", "--option", "project=true"]) == 0
+    assert maxmargin.load("data.safetensors").training["options"] == {"batch": 10, "project": True}
+    capsys.readouterr()
+    assert "write NAME=VALUE" in fails([*common, "--option", "batch", "--model", "other"], capsys)
+    assert "its options are batch, project" in fails([*common, "--option", "size=2", "--model", "other"], capsys)
+
+
 def test_ctrl_c_while_reading_is_one_line(here):
     os.mkfifo("endless.svm")
     process = start(["train", "endless.svm"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -300,7 +345,7 @@ def test_ctrl_c_while_reading_is_one_line(here):
         pipe.flush()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
-    assert (process.returncode, out, err) == (1, "", "maxmargin: interrupted; nothing was saved\n")
+    assert (process.returncode, out, err) == (1, "", "maxmargin: interrupted\n")
 
 
 def test_a_terminal_sees_a_live_bar(here):

@@ -64,3 +64,11 @@ def test_extreme_margins_stay_finite(loss):
 def test_an_unknown_loss_lists_the_known_ones():
     with pytest.raises(ParameterError, match="hinge, squared_hinge, logistic"):
         find_loss("log")
+
+
+@every_loss
+@pytest.mark.parametrize("C", [1e-300, 1e-200, 1e-100, 1e100])
+def test_tiny_and_huge_weights_keep_weak_duality(loss, C):
+    m, weight = np.linspace(-3, 3, 7), np.full(7, C)
+    alpha = -weight * loss.slope(m)
+    np.testing.assert_allclose(loss.dual(alpha, weight) - alpha * m, weight * loss.value(m), rtol=1e-9, atol=1e-12 * C)

@@ -86,7 +86,7 @@ def test_probabilities_of_other_losses_are_refused():
 
 def test_more_features_than_trained_are_refused_with_both_numbers_and_fewer_are_fine():
     X, _, result = trained()
-    with pytest.raises(DataError, match=r"7 features.*trained with 5"):
+    with pytest.raises(DataError, match=r"X has 7 features, but the model was trained with 5"):
         result.model.predict(np.ones((2, 7)))
     few = X[:, :3]
     np.testing.assert_allclose(result.model.decide(few), few @ result.model.w[0, :3] + result.model.b[0])
@@ -176,3 +176,32 @@ def test_saving_keeps_the_permissions_and_the_link(tmp_path):
     assert (tmp_path / "link").is_symlink()
     shutil.copy(target, tmp_path / "copy")
     assert maxmargin.load(tmp_path / "copy").d == 5
+
+
+def test_a_bit_that_flips_is_noticed(tmp_path):
+    _, _, result = trained()
+    result.model.save(tmp_path / "model")
+    content = bytearray((tmp_path / "model").read_bytes())
+    content[-9] ^= 1
+    (tmp_path / "model").write_bytes(content)
+    with pytest.raises(FileError, match="damaged"):
+        maxmargin.load(tmp_path / "model")
+
+
+def test_a_bit_that_flips_in_a_checkpoint_is_noticed(tmp_path):
+    X, y = overlapping()
+    maxmargin.train(X, y, checkpoint=tmp_path / "run")
+    content = bytearray((tmp_path / "run").read_bytes())
+    content[-9] ^= 1
+    (tmp_path / "run").write_bytes(content)
+    with pytest.raises(FileError, match="damaged"):
+        maxmargin.train(X, y, checkpoint=tmp_path / "run", resume=True)
+    (tmp_path / "run").write_bytes(b"not a checkpoint")
+    with pytest.raises(FileError, match="not a maxmargin checkpoint"):
+        maxmargin.train(X, y, checkpoint=tmp_path / "run", resume=True)
+
+
+@pytest.mark.parametrize("number", [np.float32(1e-3), np.float64(1e-3)])
+def test_parameters_of_numpy_types_can_be_saved(tmp_path, number):
+    maxmargin.train(*overlapping(), tol=number, bias_scale=np.int64(2)).model.save(tmp_path / "m")
+    assert maxmargin.load(tmp_path / "m").training["bias_scale"] == 2.0

@@ -82,6 +82,14 @@ def test_the_second_process_takes_its_code_from_the_cache(tmp_path):
     assert sorted((path, path.stat().st_mtime_ns) for path in cache.rglob("*.nb?")) == files
 
 
+def test_a_damaged_cache_is_no_error(tmp_path):
+    cache = tmp_path / "cache"
+    python(ASK, MAXMARGIN_CACHE_DIR=str(cache))
+    for file in cache.rglob("*.nb?"):
+        file.write_bytes(file.read_bytes()[:20])
+    assert python(ASK, MAXMARGIN_CACHE_DIR=str(cache)) == "2.0"
+
+
 def test_without_a_place_for_the_cache_everything_still_works(tmp_path):
     (tmp_path / "file").write_text("")
     assert python(ASK, MAXMARGIN_CACHE_DIR=str(tmp_path / "file" / "folder")) == "2.0"

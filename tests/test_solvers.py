@@ -8,7 +8,7 @@ from maxmargin.certificate import certify, primal_of
 from maxmargin.choose import choose
 from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.losses import Hinge
-from maxmargin.solve import Limits, solve
+from maxmargin.solve import Keeping, Limits, solve
 from maxmargin.solvers import SOLVERS, find_solver, sweeps
 
 CASES = [
@@ -176,7 +176,7 @@ def test_separable_data_are_no_trouble(name, loss, bias):
 @every_dual_case
 def test_a_sweep_may_be_cut_into_parts(name, loss, bias, monkeypatch):
     """An epoch of large data takes several calls of `advance`; shrinking must survive the cuts."""
-    monkeypatch.setattr(sweeps, "WORK", 5 * 17)
+    monkeypatch.setattr(sweeps, "WORK", 1)  # one row at a time
     problem = posed(*overlapping(n=200), loss=loss, bias=bias)
     assert solve(problem, SOLVERS[name], Limits(tol=1e-8)).certificate.relative_gap <= 1e-8
 
@@ -305,3 +305,15 @@ def test_a_bad_option_is_named_with_what_is_allowed(name, options, words):
 def test_a_batch_larger_than_the_data_is_refused():
     with pytest.raises(ParameterError, match="from 1 to 60"):
         solve(posed(*overlapping(), bias="none"), find_solver("pegasos", {"batch": 61}), Limits())
+
+
+@every_case
+def test_interrupted_and_resumed_is_uninterrupted(name, loss, bias, tmp_path):
+    problem = posed(*overlapping(n=150), loss=loss, bias=bias)
+    whole = solve(problem, SOLVERS[name], Limits(tol=1e-30, max_epochs=24))
+    for epochs in (3, 10, 24):
+        keeping = Keeping(tmp_path / "run", resume=True)
+        resumed = solve(problem, SOLVERS[name], Limits(tol=1e-30, max_epochs=epochs), keeping=keeping)
+    assert np.array_equal(whole.w, resumed.w)
+    assert np.array_equal(whole.alpha, resumed.alpha)
+    assert (whole.b, whole.epochs, whole.certificate) == (resumed.b, resumed.epochs, resumed.certificate)

@@ -145,6 +145,12 @@ def test_data_frames_and_lists_are_welcome():
         ({"C": True}, "C=True must be"),
         ({"solver": "magic"}, "choose auto or one of"),
         ({"resume": True}, "needs checkpoint"),
+        ({"loss": ["hinge"]}, "choose one of hinge"),
+        ({"bias_scale": 1e200}, r"bias_scale=1e\+200 must be"),
+        ({"lam": 1e308}, r"makes C = 1/\(n lam\) = 0.0"),
+        ({"seed": True}, "seed=True must be"),
+        ({"warm": 3}, "warm=3 must be"),
+        ({"solver": "pegasos", "options": {"size": 3}}, "no option 'size'"),
     ],
 )
 def test_a_bad_parameter_is_named_with_its_value(options, words):
@@ -164,6 +170,15 @@ def test_a_bad_parameter_is_named_with_its_value(options, words):
         (np.ones((2, 2)), np.array(["a", 1], dtype=object), "mixes text and numbers"),
         (np.ones((2, 2)), [[1, 0], [0, 1]], "shape"),
         ([[1.0, np.nan], [1.0, 2.0]], [0, 1], "row 0, column 1"),
+        (np.ones((3, 2)), ["a", "b", float("nan")], r"y\[2\] is nan"),
+        (np.ones((2, 2)), [1, "a"], "mixes text and numbers"),
+        (np.ones((2, 2)), np.array(["a", np.float32("nan")], dtype=object), r"y\[1\] is nan"),
+        (np.ones((2, 2)), [b"a", b"b"], "cannot be kept in a model"),
+        (np.ones((2, 2)), [2**70, 2**71], "cannot be kept in a model"),
+        (np.ones((2, 2)), np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]"), "cannot be kept"),
+        (np.ones((2, 2)), ["a", "\ud800"], "not valid Unicode"),
+        (np.array([[1.0, 2.0], [1e160, 0.0]]), [0, 1], "row 1 .* squares overflow"),
+        (np.ma.masked_array(np.ones((2, 2)), [[0, 1], [0, 0]]), [0, 1], "masked"),
     ],
 )
 def test_bad_data_are_refused(X, y, words):
@@ -173,7 +188,12 @@ def test_bad_data_are_refused(X, y, words):
 
 @pytest.mark.parametrize(
     ("weights", "words"),
-    [([1.0, 2.0], "shape"), ([1.0, -1.0, 1.0, 1.0], r"weights\[1\]"), ([0.0, 0.0, 1.0, 1.0], "one class are zero")],
+    [
+        ([1.0, 2.0], "shape"),
+        (["a"] * 4, "not numbers"),
+        ([1.0, -1.0, 1.0, 1.0], r"weights\[1\]"),
+        ([0.0, 0.0, 1.0, 1.0], "one class are zero"),
+    ],
 )
 def test_bad_weights_are_refused(weights, words):
     with pytest.raises(DataError, match=words):
@@ -206,3 +226,24 @@ def test_the_file_of_a_single_class_is_refused(tmp_path):
     (tmp_path / "one.svm").write_text("1 1:2\n1 2:3\n")
     with pytest.raises(DataError, match="1 class only, 1"):
         maxmargin.train(tmp_path / "one.svm")
+
+
+def test_a_constant_column_of_any_size_ends():
+    X, y = overlapping(n=50)
+    X[:, 2] = 1e17
+    for loss in EVERY_LOSS:
+        assert maxmargin.train(X, y, loss=loss, max_seconds=2).status in set(maxmargin.Status)
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+@pytest.mark.parametrize("C", [1e-200, 1e-8])
+def test_a_tiny_C_is_certified(loss, C):
+    certificate = maxmargin.train(*overlapping(), loss=loss, C=C).certificate
+    assert -1e-9 <= certificate.relative_gap <= 1e-4
+
+
+def test_auto_takes_newton_where_it_is_fast():
+    X, y = overlapping()
+    assert maxmargin.train(X, y, loss="logistic").solver == "newton"
+    assert maxmargin.train(X, y, loss="hinge").solver == "dual_pairs"
+    assert maxmargin.train(X[:3], y[:3], loss="logistic").solver == "dual_pairs"

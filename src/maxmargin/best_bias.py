@@ -48,10 +48,13 @@ def _by_newton(f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss) -> float
 def _bracket(f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss) -> tuple[float, float]:
     """Two ends between which φ′ changes its sign; beyond all kinks for squared hinge, as far as needed for logistic."""
     low, high = float(np.min(y - f)) - 1.0, float(np.max(y - f)) + 1.0
-    while _slope(f, y, C, loss, low) > 0:
-        low -= 2.0 * (high - low)
-    while _slope(f, y, C, loss, high) < 0:
-        high += 2.0 * (high - low)
+    width = max(high - low, 1.0, 4.0 * np.spacing(max(abs(low), abs(high))))
+    while np.isfinite(width) and _slope(f, y, C, loss, low) > 0:
+        width *= 2.0
+        low -= width
+    while np.isfinite(width) and _slope(f, y, C, loss, high) < 0:
+        width *= 2.0
+        high += width
     return low, high
 
 

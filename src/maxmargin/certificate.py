@@ -18,6 +18,7 @@ from maxmargin.passes import combination, scores
 from maxmargin.problem import Problem
 
 TINY = 1e-300
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,15 @@ class Certificate:
     def relative_gap(self) -> float:
         """The gap as a part of the primal objective."""
         return self.gap / max(abs(self.primal), TINY)
+
+    @property
+    def sound(self) -> bool:
+        """Whether rounding has left the numbers fit to be believed: finite, and a gap that is not clearly negative."""
+        return bool(np.isfinite(self.gap)) and self.gap >= -ROUNDING * abs(self.primal)
+
+    def meets(self, tol: float) -> bool:
+        """Whether it proves a relative gap of at most tol."""
+        return self.sound and self.relative_gap <= tol
 
     def __str__(self) -> str:
         """One line for people."""

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,33 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = folder
     try:
-        return numba.njit(nogil=True, error_model="numpy", cache=bool(folder))(function)  # type: ignore[no-any-return]
+        kernel = numba.njit(nogil=True, error_model="numpy", cache=bool(folder))(function)
+        kernel._cache = Forgiving(kernel._cache)
+        return kernel  # type: ignore[no-any-return]
     finally:
         numba.config.CACHE_DIR = before
+
+
+class Forgiving:
+    """Numba's cache, less its exceptions: what cannot be read is compiled anew, what cannot be written is not kept."""
+
+    def __init__(self, kept: Any) -> None:
+        self.kept = kept
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.kept, name)
+
+    def load_overload(self, *what: Any) -> Any:
+        """The machine code, or None."""
+        try:
+            return self.kept.load_overload(*what)
+        except Exception:
+            return None
+
+    def save_overload(self, *what: Any) -> None:
+        """Keep the machine code, if that is possible."""
+        with suppress(Exception):
+            self.kept.save_overload(*what)
 
 
 @cache

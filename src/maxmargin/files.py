@@ -15,13 +15,28 @@ from maxmargin.errors import FileError
 def check_writable(path: str | Path) -> None:
     """Refuse now what could not be written later, before any work is done."""
     target = Path(path)
-    folder = target.resolve().parent
+    try:
+        folder = target.resolve().parent
+        target.exists()
+    except OSError as error:
+        raise FileError(f"{target}: cannot write: {error.strerror or error}") from error
     if target.is_dir():
         raise FileError(f"{target}: is a folder: name a file to write")
     if not folder.is_dir():
         raise FileError(f"{target}: the folder {folder} does not exist: make it first")
     if not os.access(target if target.exists() and not target.is_file() else folder, os.W_OK):
         raise FileError(f"{target}: no permission to write in {folder}")
+
+
+def check_apart(*paths: str | Path | None) -> None:
+    """Refuse to write one file over another that is still needed."""
+    seen: set[Path] = set()
+    for path in paths:
+        if path is not None and not Path(path).is_char_device():
+            place = Path(path).resolve()
+            if place in seen:
+                raise FileError(f"{path}: would be written over itself: give each file a name of its own")
+            seen.add(place)
 
 
 @contextmanager
@@ -45,7 +60,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _renamed_at_the_end(target: Path) -> Iterator[BinaryIO]:
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".maxmargin-", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream

@@ -11,9 +11,10 @@ from types import FrameType
 
 @contextmanager
 def noticed() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets while the block runs; outside the main thread nothing changes."""
+    """An event that Ctrl-C sets while the block runs; where it cannot or should not, nothing changes."""
     requested = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
         yield requested
         return
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,8 @@ def encode(y: Any, n: int, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
     if y.dtype.kind in "fc" and not np.all(np.isfinite(y)):
         place = int(np.argmin(np.isfinite(y)))
         raise DataError(f"y[{place}] is {y[place]}: every example needs a label")
-    try:
-        classes, codes = np.unique(plain(y) if y.dtype.kind in "OT" else y, return_inverse=True)
-    except TypeError as error:
-        raise DataError(f"y mixes labels that cannot be ordered ({error}): give labels of one type") from error
+    classes, codes = np.unique(plain(y) if y.dtype.kind in "OT" else y, return_inverse=True)
+    check_kept(classes)
     if len(classes) < 2:
         raise DataError(f"{name} holds 1 class only, {show(classes[0])}: training needs examples of at least two")
     return classes, codes.reshape(-1)
@@ -29,7 +26,9 @@ def encode(y: Any, n: int, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
 
 def check_length(y: Any, n: int) -> np.ndarray:
     """The labels as an array, one for each of n rows; a single column counts as one."""
-    y = np.asarray(y)
+    given, y = y, np.asarray(y)
+    if y.dtype.kind == "U" and not isinstance(given, np.ndarray):
+        y = np.array(given, dtype=object)  # NumPy has made text of numbers among text, and of NaN
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
@@ -42,12 +41,23 @@ def check_length(y: Any, n: int) -> np.ndarray:
 def plain(y: np.ndarray) -> np.ndarray:
     """An array of Python objects as the type they share: all text, or all numbers."""
     for place, label in enumerate(y):
-        if label is None or (isinstance(label, float) and isnan(label)):
+        if label is None or label != label:  # noqa: PLR0124
             raise DataError(f"y[{place}] is {label}: every example needs a label")
     kinds = {isinstance(label, str) for label in y}
     if len(kinds) > 1:
         raise DataError("y mixes text and numbers: give labels of one type")
     return np.array(y.tolist())
+
+
+def check_kept(classes: np.ndarray) -> None:
+    """Refuse labels that a model file cannot keep."""
+    if classes.dtype.kind not in "biufU" or (classes.dtype.itemsize > 8 and classes.dtype.kind != "U"):
+        raise DataError(f"labels of type {classes.dtype} cannot be kept in a model: use numbers or text")
+    if classes.dtype.kind == "U":
+        try:
+            "".join(classes.tolist()).encode()
+        except UnicodeEncodeError as error:
+            raise DataError(f"a label is not valid Unicode ({error}): use text that can be written") from error
 
 
 def sides(classes: np.ndarray) -> list[int]:

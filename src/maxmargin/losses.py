@@ -102,8 +102,8 @@ class SquaredHinge(Loss):
 
     def dual(self, alpha: Array, C: Array) -> Array:
         """α − α²/(4C); a weight of zero leaves only α = 0, worth 0."""
-        square = np.divide(np.square(alpha), 4.0 * C, out=np.zeros_like(alpha), where=C > 0)
-        return np.asarray(alpha - square)
+        ratio = np.divide(alpha, C, out=np.zeros_like(alpha), where=C > 0)
+        return np.asarray(alpha * (1.0 - 0.25 * ratio))  # α² alone could underflow
 
     def upper(self, C: Array) -> Array:
         """∞, except where a weight of zero leaves only α = 0."""
@@ -163,6 +163,6 @@ LOSSES: dict[str, Loss] = {loss.name: loss for loss in (Hinge(), SquaredHinge(),
 
 def find_loss(name: str) -> Loss:
     """The loss of that name."""
-    if name not in LOSSES:
+    if not isinstance(name, str) or name not in LOSSES:
         raise ParameterError(f"loss={name!r} is not known: choose one of {', '.join(LOSSES)}")
     return LOSSES[name]

@@ -73,14 +73,18 @@ class LinearModel:
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Decision values: (n,) for two classes, above zero meaning the second; (n, k) for more."""
         rows = take(X)
-        if count_columns(rows) > self.d:
-            raise DataError(
-                f"the data have {count_columns(rows)} features, the model was trained with {self.d}: "
-                "predict on data prepared like the training data"
-            )
+        self.check_width(count_columns(rows), "X")
         columns = [scores(rows, w[: count_columns(rows)], thread_count(threads)) for w in self.w]
         values = np.column_stack(columns) + self.b if columns else np.zeros((count_rows(rows), 0))
         return np.asarray(values[:, 0] if len(self.classes) == 2 else values)
+
+    def check_width(self, d: int, name: str) -> None:
+        """Refuse data with more features than the model knows; fewer are fine."""
+        if d > self.d:
+            raise DataError(
+                f"{name} has {d} features, but the model was trained with {self.d}: "
+                "predict on data prepared like the training data"
+            )
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
         """The label of each row."""

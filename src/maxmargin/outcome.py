@@ -16,6 +16,7 @@ class Status(StrEnum):
     EPOCH_LIMIT = "epoch limit"
     INTERRUPTED = "interrupted"
     STALLED = "stalled"
+    DIVERGED = "diverged"
 
     @property
     def advice(self) -> str:
@@ -31,12 +32,21 @@ ADVICE = {
     "Raise max_epochs, loosen tol, or lower C; with a checkpoint, resume.",
     Status.INTERRUPTED: "Stopped on request with the best model so far; its certificate says how good it is. "
     "With a checkpoint, resume.",
-    Status.STALLED: "The gap no longer shrinks: the tolerance is finer than rounding allows on these data. "
-    "The model is as good as its certificate says; scale the features or loosen tol.",
+    Status.STALLED: "The gap no longer shrinks: rounding stands in the way, because the tolerance is very fine or "
+    "the features are of very different sizes. Scale or centre the features, or loosen tol.",
+    Status.DIVERGED: "The steps grew beyond all bounds; this is the best model before they did. "
+    "Take smaller steps, scale the features, or take another solver.",
 }
 
 # Worst last: the status of several runs taken together is the worst of them.
-SEVERITY = [Status.CONVERGED, Status.STALLED, Status.EPOCH_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED]
+SEVERITY = [
+    Status.CONVERGED,
+    Status.STALLED,
+    Status.EPOCH_LIMIT,
+    Status.TIME_LIMIT,
+    Status.INTERRUPTED,
+    Status.DIVERGED,
+]
 
 
 @dataclass(frozen=True)

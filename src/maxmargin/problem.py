@@ -90,7 +90,7 @@ class Problem:
 
     def _norm(self, w: np.ndarray, b: float) -> float:
         bias_part = 0.5 * b * b / self.bias_square if self.bias_square else 0.0
-        return 0.5 * float(w @ w) + bias_part
+        return 0.5 * float(np.sum(np.square(w))) + bias_part  # not BLAS, whose sums depend on its threads
 
 
 def pose(
@@ -107,7 +107,7 @@ def pose(
 ) -> Problem:
     """Check what a user gave and state the problem; `y` is ±1 already."""
     check_bias(bias)
-    if not (is_number(bias_scale) and 0 < bias_scale < np.inf):
+    if not (is_number(bias_scale) and 1e-100 < bias_scale < 1e100):
         raise ParameterError(f"bias_scale={bias_scale!r} must be a positive number")
     strength = penalty(count_rows(rows), C, lam)
     problem = Problem(
@@ -116,7 +116,19 @@ def pose(
     if not np.all(np.isfinite(problem.C)):
         raise ParameterError(f"C={strength!r} times a weight overflows: scale the weights down, or raise lam")
     check_both_classes(y, problem.C)
+    check_size(problem)
     return problem
+
+
+def check_size(problem: Problem) -> None:
+    """Refuse what arithmetic or memory cannot hold: a row whose square overflows, more weights than fit."""
+    try:
+        np.empty(problem.d)
+    except (MemoryError, ValueError):
+        raise DataError(f"{problem.d} features are more than fit in memory: number the features anew") from None
+    too_large = np.flatnonzero(~np.isfinite(problem.squared_norms))
+    if too_large.size:
+        raise DataError(f"row {too_large[0]} (counted from 0) has values whose squares overflow: scale the features")
 
 
 def check_bias(bias: str) -> None:
@@ -132,14 +144,20 @@ def penalty(n: int, C: float, lam: float | None) -> float:
     name, value = ("lam", lam) if lam is not None else ("C", C)
     if not (is_number(value) and 0 < value < np.inf):
         raise ParameterError(f"{name}={value!r} must be a positive, finite number")
-    return float(value) if name == "C" else 1.0 / (n * float(value))
+    strength = float(value) if name == "C" else 1.0 / (n * float(value))
+    if not 0 < strength < np.inf:
+        raise ParameterError(f"lam={value!r} makes C = 1/(n lam) = {strength!r}: take a smaller or larger lam")
+    return strength
 
 
 def checked_weights(weights: np.ndarray | None, y: np.ndarray) -> np.ndarray:
     """One weight ≥ 0 for each example, finite."""
     if weights is None:
         return np.ones(len(y))
-    weights = np.asarray(weights, dtype=np.float64)
+    try:
+        weights = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"weights are not numbers ({error}): give one number for each example") from error
     if weights.shape != y.shape:
         raise DataError(f"weights have shape {weights.shape}, but there are {len(y)} examples: give one weight each")
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))

@@ -25,7 +25,7 @@ import numpy as np
 
 from maxmargin.certificate import Certificate, Certified, certify
 from maxmargin.checkpoint import Best, Run, fingerprint, load_run, save_run
-from maxmargin.errors import RefusedError
+from maxmargin.errors import DataError, RefusedError
 from maxmargin.outcome import Record, Status
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Solver
@@ -138,7 +138,7 @@ class Loop:
     def met_already(self) -> Status | None:
         """A resumed run may hold all that is asked for."""
         best = self.run.best
-        return Status.CONVERGED if best and best.certificate.relative_gap <= self.limits.tol else None
+        return Status.CONVERGED if best and best.certificate.meets(self.limits.tol) else None
 
     def end_asked(self) -> Status | None:
         """An interrupt, or the limit that was reached, counting the certificate that must still be made."""
@@ -158,6 +158,8 @@ class Loop:
             return None
         run.next_certificate = max(self.epochs + 1.0, self.epochs * SPACING)
         record = self.certify()
+        if not np.isfinite(record.certificate.gap):
+            return Status.DIVERGED
         stuck = bool(run.history) and not progressed(run.history[-1].best, record.best)
         run.stale = run.stale + 1 if stuck else 0
         run.history.append(record)
@@ -166,17 +168,20 @@ class Loop:
         if run.stale >= STALE_CERTIFICATES:
             return Status.STALLED
         tol = min(self.limits.tol, ROUNDING) if self.costs_nothing() else self.limits.tol
-        return Status.CONVERGED if record.best.relative_gap <= tol else None
+        return Status.CONVERGED if record.best.meets(tol) else None
 
     def costs_nothing(self) -> bool:
         """Whether the run has taken so little that going on to the last digit is free."""
-        return self.epochs <= FREE_EPOCHS and self.epochs * self.problem.nnz <= FREE_WORK
+        size = max(self.problem.nnz, self.problem.n)
+        return self.epochs <= FREE_EPOCHS and self.epochs * size <= FREE_WORK
 
     def certify(self) -> Record:
         """Certify the point where the solver stands and remember the best."""
         began = time.perf_counter()
         found = certify(self.problem, self.solver.point(self.problem, self.run.state))
         self.certifying = time.perf_counter() - began
+        if self.run.best is None and not np.isfinite(found.certificate.gap):
+            raise DataError("the objective is not a finite number: C or the features are too large; scale them down")
         self.run.best = better(self.run.best, found)
         return Record(self.problem.name, self.epochs, self.seconds, found.certificate, self.run.best.certificate)
 
@@ -195,11 +200,11 @@ class Loop:
         """
         run = self.run
         history = list(run.history)
-        if status not in (Status.CONVERGED, Status.STALLED):
+        if status not in (Status.CONVERGED, Status.STALLED, Status.DIVERGED):
             history.append(self.certify())
         best = run.best
         assert best is not None
-        if best.certificate.relative_gap <= self.limits.tol:
+        if best.certificate.meets(self.limits.tol):
             status = Status.CONVERGED
         return Outcome(best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.seconds, history)
 

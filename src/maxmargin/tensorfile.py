@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ def write_tensors(path: str | Path, kind: str, tensors: dict[str, np.ndarray], w
     """Write arrays and words, atomically; the same content gives the same bytes."""
     from safetensors.numpy import save
 
-    header = json.dumps({"kind": kind, "version": VERSION, "words": words}, sort_keys=True, ensure_ascii=False)
-    content = save({name: np.ascontiguousarray(value) for name, value in tensors.items()}, {KEY: header})
+    tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+    said = json.dumps(words, sort_keys=True)
+    header = {"kind": kind, "version": VERSION, "words": said, "digest": digest(said, tensors)}
+    content = save(tensors, {KEY: json.dumps(header, sort_keys=True)})
     with replacing(path) as stream:
         stream.write(content)
 
@@ -35,7 +38,18 @@ def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, np.ndarray], di
             f"{path}: {kind} format {header.get('version')} is not the format {VERSION} that this maxmargin reads: "
             "use the maxmargin that wrote it, or a newer one"
         )
-    return tensors, header["words"]
+    if header.get("digest") != digest(str(header.get("words")), tensors):
+        raise FileError(f"{path}: the {kind} is damaged: its content is not what was written; use another copy")
+    return tensors, json.loads(header["words"])
+
+
+def digest(words: str, tensors: dict[str, np.ndarray]) -> str:
+    """A digest of all that a file says, so that a bit that flips is noticed."""
+    found = hashlib.blake2b(words.encode(), digest_size=16)
+    for name in sorted(tensors):
+        found.update(f"{name} {tensors[name].dtype.str} {tensors[name].shape}".encode())
+        found.update(tensors[name].reshape(-1).view(np.uint8).data)
+    return found.hexdigest()
 
 
 def _open(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -48,7 +62,10 @@ def _open(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]
             metadata = file.metadata() or {}
             if KEY not in metadata:
                 raise FileError(f"{path}: is a safetensors file, but not one of maxmargin's")
-            return json.loads(metadata[KEY]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            header = json.loads(metadata[KEY])
+            if not isinstance(header, dict):
+                raise FileError(f"{path}: is a safetensors file, but not one of maxmargin's")
+            return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise FileError(f"{path}: there is no such file") from None
     except OSError as error:
@@ -60,6 +77,8 @@ def _open(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]
 def looks_like_tensors(path: str | Path) -> bool:
     """Whether a file begins as a safetensors file does: eight bytes of length, then a JSON object."""
     try:
+        if not Path(path).is_file():
+            return False  # a pipe can be read only once
         with Path(path).open("rb") as stream:
             head = stream.read(9)
     except OSError:

@@ -131,7 +131,7 @@ def train(
         )  # fmt: skip
     training = {
         "options": options or {},
-        "loss": loss, "bias": bias, "bias_scale": bias_scale, "solver": name, "tol": tol, "seed": seed,
+        "loss": loss, "bias": bias, "bias_scale": float(bias_scale), "solver": name, "tol": float(tol), "seed": seed,
         "C": penalty(problem.n, C, lam), "weighted": weights is not None,
         "n": problem.n, "d": problem.d, "nnz": problem.nnz,
     }  # fmt: skip
@@ -187,6 +187,8 @@ def alphas_of(warm: Result | None, n: int, classes: np.ndarray) -> np.ndarray | 
     """The dual variables to start from, one row a problem."""
     if warm is None:
         return None
+    if not isinstance(warm, Result):
+        raise ParameterError(f"warm={warm!r} must be what an earlier train returned")
     alphas = np.atleast_2d(warm.alpha)
     if alphas.shape != (len(sides(classes)), n):
         raise ParameterError(
@@ -226,6 +228,6 @@ def checked_keeping(checkpoint: str | Path | None, resume: bool) -> Keeping:
 
 def checked_seed(seed: Any) -> int:
     """A seed that can be written down and used again."""
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ParameterError(f"seed={seed!r} must be a whole number, 0 or above")
     return int(seed)

@@ -24,8 +24,8 @@ def predict(
     import sys
 
     from maxmargin.cli.reading import read_for
-    from maxmargin.errors import ParameterError
-    from maxmargin.files import check_writable, replacing
+    from maxmargin.errors import FileError, ParameterError
+    from maxmargin.files import check_apart, check_writable, replacing
     from maxmargin.model import LinearModel, load
 
     ways = {"labels": LinearModel.predict, "decisions": LinearModel.decide, "probabilities": LinearModel.probabilities}
@@ -33,10 +33,13 @@ def predict(
         raise ParameterError(f"--what={what}: choose one of {', '.join(ways)}")
     if output:
         check_writable(output)
+        check_apart(model, file, output)
     loaded = load(model)
     rows, _ = read_for(loaded, file, zero_based, threads)
     text = as_lines(ways[what](loaded, rows, threads)).encode()
     if output is None:
+        if sys.stdout is None:
+            raise FileError("standard output is closed: name a file with --output")
         sys.stdout.buffer.write(text)
         sys.stdout.flush()
     else:

@@ -21,7 +21,7 @@ def train(
     loss: Annotated[str, typer.Option(help="hinge, squared_hinge or logistic.")] = "hinge",
     bias: Annotated[str, typer.Option(help="free, regularised or none.")] = "free",
     bias_scale: Annotated[float, typer.Option(help="The size of the constant feature of a regularised bias.")] = 1.0,
-    solver: Annotated[str, typer.Option(help="auto, or a solver by name: --solver help lists them.")] = "auto",
+    solver: Annotated[str, typer.Option(help="auto, or one of the solvers by name.")] = "auto",
     option: Annotated[list[str] | None, typer.Option(help="The solver's own, as NAME=VALUE; may be repeated.")] = None,
     tol: Annotated[float, typer.Option(help="The relative duality gap to reach.")] = 1e-4,
     time_limit: Annotated[float | None, typer.Option(help="Stop after this many seconds with the best so far.")] = None,
@@ -44,11 +44,12 @@ def train(
     from maxmargin import training
     from maxmargin.cli.progress import progress
     from maxmargin.cli.summary import as_json, as_words
-    from maxmargin.files import check_writable
+    from maxmargin.files import check_apart, check_writable
     from maxmargin.outcome import Status
 
     target = model or default_model(file)
     check_writable(target)
+    check_apart(file, target, checkpoint)
     with progress(tol, quiet) as show:
         result = training.train(
             file, C=C, lam=lam, loss=loss, bias=bias, bias_scale=bias_scale, solver=solver,

@@ -38,7 +38,7 @@ def is_name(label: bytes) -> bool:
         label.decode()
     except UnicodeDecodeError:
         return False
-    return label.lstrip(b"+-").lower() not in NOT_FINITE
+    return label.lstrip(b"+-").lower() not in NOT_FINITE and b"\0" not in label
 
 
 def _names(text: np.ndarray) -> np.ndarray:

@@ -35,6 +35,8 @@ def is_sparse(X: Any) -> bool:
 
 def take_dense(X: Any, name: str) -> Dense:
     """Rows of an array, a memory map, a list of lists or a data frame."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise DataError(f"{name} is a masked array: fill or drop what is masked first")
     try:
         values = np.asarray(X)
     except ValueError as error:

@@ -58,6 +58,7 @@ class DualPairs:
             problem.rows, problem.y, problem.dual_term, problem.squared_norms,
             state.alpha, state.w, state.b,
             state.order, start, stop, state.kept, state.low, state.high, state.drop_below, state.drop_above,
+            state.waiting, state.levels,
         )  # fmt: skip
         state.close(start, stop)
 
@@ -67,12 +68,13 @@ class DualPairs:
 
 
 @compiled
-def sweep(rows, y, term, Q, alpha, w, b, order, start, stop, kept, low, high, drop_below, drop_above):
+def sweep(rows, y, term, Q, alpha, w, b, order, start, stop, kept, low, high, drop_below, drop_above, waiting, levels):
     """Visit order[start:stop], joining those that want to rise with those that want to fall.
 
     `high` becomes the largest F that could rise and `low` the smallest that could fall: a violation is high − low.
     """
-    riser, faller, F_riser, F_faller = -1, -1, 0.0, 0.0
+    riser, faller = waiting
+    F_riser, F_faller = levels
     for k in range(start, stop):
         i = order[k]
         F = y[i] * slope(term, i, alpha[i]) - dot(rows, i, w)
@@ -98,6 +100,8 @@ def sweep(rows, y, term, Q, alpha, w, b, order, start, stop, kept, low, high, dr
         if riser >= 0 and faller >= 0:
             join(rows, y, term, Q, alpha, w, riser, faller)
             riser, faller = -1, -1
+    waiting[0], waiting[1] = riser, faller
+    levels[0], levels[1] = F_riser, F_faller
     return b, kept, low, high
 
 

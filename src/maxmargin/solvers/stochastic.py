@@ -28,8 +28,8 @@ from maxmargin.certificate import Point, feasible, primal_of
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
+from maxmargin.solvers.sweeps import ROW, WORK
 
-WORK = 10_000_000  # numbers visited in one call of `advance`: a few tenths of a second
 SCHEDULES = ("1/t", "over_t", "over_t_C", "over_sqrt_t", "constant")
 
 
@@ -52,7 +52,7 @@ class Walk:
         if self.position == 0:
             counted = problem.counted
             self.order = rng.choice(counted, len(counted)) if uniform else rng.permutation(counted)
-        rows = max(1, int(WORK / max(row_length(problem.rows), 1.0)) // batch) * batch
+        rows = max(1, int(WORK / (row_length(problem.rows) + ROW)) // batch) * batch
         return self.position, min(self.position + rows, len(self.order))
 
     def close(self, start: int, stop: int) -> None:

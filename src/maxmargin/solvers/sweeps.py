@@ -19,13 +19,14 @@ from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
 
 WORK = 10_000_000  # numbers visited in one call of `advance`: a few tenths of a second
+ROW = 50  # what a row costs beside its numbers, in numbers
 FALL = 0.1  # how far violations fall on the active examples before all are visited again
 PATIENCE = 5  # how many full sweeps' worth of shrunk ones may pass before all are visited again
 
 
 @dataclass
 class Sweeps:
-    """Where a dual solver stands: alpha, w(alpha), b, and the sweep under way."""
+    """Where a dual solver stands: alpha, w(alpha), b, and the sweep under way (with who waits for a partner in it)."""
 
     alpha: np.ndarray
     w: np.ndarray
@@ -40,6 +41,8 @@ class Sweeps:
     drop_above: float = np.inf
     target: float = np.inf
     full: bool = True
+    waiting: np.ndarray = field(default_factory=lambda: np.full(2, -1))
+    levels: np.ndarray = field(default_factory=lambda: np.zeros(2))
     shrunk_visits: int = 0
 
     def open(self, problem: Problem, rng: np.random.Generator) -> tuple[int, int]:
@@ -47,7 +50,8 @@ class Sweeps:
         if self.position == 0:
             self.order = rng.permutation(problem.counted if self.full else self.order[: self.kept])
             self.kept, self.low, self.high = 0, np.inf, -np.inf
-        rows = max(1, int(WORK / max(row_length(problem.rows), 1.0)))
+            self.waiting[:] = -1
+        rows = max(1, int(WORK / (row_length(problem.rows) + ROW)))
         return self.position, min(self.position + rows, len(self.order))
 
     def close(self, start: int, stop: int) -> None:
