@@ -291,6 +291,7 @@ def test_other_schedules_descend_too(name, schedule):
         ("sgd", {"schedule": "fast"}, "choose one of 1/t"),
         ("sgd", {"step": 0.0}, "step=0.0 must be"),
         ("sgd", {"sampling": "none"}, "choose one of shuffled"),
+        ("dual_coordinate", {"sampling": "all"}, "choose one of shuffled"),
         ("implicit", {"step": -1}, "step=-1 must be"),
         ("lbfgs", {"memory": 0}, "memory=0 must be"),
         ("gradient_descent", {"rate": "slow"}, "choose one of backtracking"),
@@ -317,3 +318,22 @@ def test_interrupted_and_resumed_is_uninterrupted(name, loss, bias, tmp_path):
     assert np.array_equal(whole.w, resumed.w)
     assert np.array_equal(whole.alpha, resumed.alpha)
     assert (whole.b, whole.epochs, whole.certificate) == (resumed.b, resumed.epochs, resumed.certificate)
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+@pytest.mark.parametrize("bias", ["none", "regularised"])
+def test_uniform_draws_reach_the_same_optimum_as_shuffled_epochs(loss, bias):
+    problem = posed(*overlapping(n=300), loss=loss, bias=bias)
+    shuffled = solve(problem, find_solver("dual_coordinate"), Limits(tol=1e-8))
+    uniform = solve(problem, find_solver("dual_coordinate", {"sampling": "uniform"}), Limits(tol=1e-8))
+    assert uniform.certificate.relative_gap <= 1e-8
+    assert uniform.certificate.primal == pytest.approx(shuffled.certificate.primal, rel=2e-8)
+    assert not np.array_equal(uniform.alpha, shuffled.alpha)
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_the_lambda_form_and_the_C_form_give_the_same_w(loss):
+    X, y = overlapping(n=200)
+    by_C = solve(posed(X, y, loss=loss, bias="none", C=0.25), SOLVERS["dual_coordinate"], Limits())
+    by_lam = solve(posed(X, y, loss=loss, bias="none", lam=1 / (200 * 0.25)), SOLVERS["dual_coordinate"], Limits())
+    np.testing.assert_allclose(by_C.w, by_lam.w, rtol=1e-12)

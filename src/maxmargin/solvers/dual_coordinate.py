@@ -4,9 +4,11 @@ Solves   max_α  Σ d_i(α_i) − ½‖w‖² − b²/(2B²),   α in its box,  
 Step     α_i ← the best value of α_i alone;  for hinge and squared hinge  clip(α_i − G_i / (‖x_i‖² + B² + D_i)),
          G_i = y_i(⟨w, x_i⟩ + b) − d_i′(α_i);  for logistic a Newton iteration in one dimension
 Keeps    w and b, after every step
+Order    shuffled epochs with shrinking, or examples drawn at random (SDCA)
 Bias     none (B = 0) or regularised; a free bias ties the α's together: see dual_pairs
 Costs    one epoch: O(nnz) time, O(n + d) memory
-After    Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008; Yu, Huang, Lin, Machine Learning 2011 (logistic)
+After    Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008; Yu, Huang, Lin, Machine Learning 2011 (logistic);
+         Shalev-Shwartz, Zhang, JMLR 2013 (SDCA)
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from maxmargin.compiled import compiled
 from maxmargin.dual_terms import best, slope
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot
-from maxmargin.solvers.sweeps import Sweeps
+from maxmargin.solvers.sweeps import Sweeps, check_sampling
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,11 @@ class DualCoordinate:
 
     name = "dual_coordinate"
     state_type = Sweeps
+
+    sampling: str = "shuffled"
+
+    def __post_init__(self) -> None:
+        check_sampling(self.sampling)
 
     def refuses(self, problem: Problem) -> str | None:
         """A free bias couples the coordinates."""
@@ -44,7 +51,7 @@ class DualCoordinate:
 
     def advance(self, problem: Problem, state: Sweeps, rng: np.random.Generator) -> None:
         """One sweep, or a part of it."""
-        start, stop = state.open(problem, rng)
+        start, stop = state.open(problem, rng, uniform=self.sampling == "uniform")
         state.b, state.kept, state.low, state.high = sweep(
             problem.rows, problem.y, problem.dual_term, problem.squared_norms, problem.bias_square,
             state.alpha, state.w, state.b,

@@ -19,12 +19,11 @@ import numpy as np
 from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import answer
-from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot
 from maxmargin.solvers.stochastic import Walk, begin, check_schedule, stand, steps
+from maxmargin.solvers.sweeps import check_sampling
 
-SAMPLINGS = ("shuffled", "uniform")
 KAPPA = 0.1  # the step of a free bias, as a part of the mean ‖x‖²
 
 
@@ -41,8 +40,7 @@ class Sgd:
 
     def __post_init__(self) -> None:
         check_schedule(self.schedule, self.step)
-        if self.sampling not in SAMPLINGS:
-            raise ParameterError(f"sampling={self.sampling!r} is not known: choose one of {', '.join(SAMPLINGS)}")
+        check_sampling(self.sampling)
 
     def refuses(self, problem: Problem) -> str | None:
         """Nothing."""

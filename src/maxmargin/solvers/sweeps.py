@@ -15,12 +15,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
 
 WORK = 10_000_000  # numbers visited in one call of `advance`: a few tenths of a second
 ROW = 50  # what a row costs beside its numbers, in numbers
 FALL = 0.1  # how far violations fall on the active examples before all are visited again
+SAMPLINGS = ("shuffled", "uniform")
 PATIENCE = 5  # how many full sweeps' worth of shrunk ones may pass before all are visited again
 
 
@@ -45,14 +47,23 @@ class Sweeps:
     levels: np.ndarray = field(default_factory=lambda: np.zeros(2))
     shrunk_visits: int = 0
 
-    def open(self, problem: Problem, rng: np.random.Generator) -> tuple[int, int]:
-        """The part of `order` to visit now; at the beginning of a sweep, a fresh permutation."""
+    def open(self, problem: Problem, rng: np.random.Generator, uniform: bool = False) -> tuple[int, int]:
+        """The part of `order` to visit now; at the beginning of a sweep a fresh permutation, or as many draws."""
         if self.position == 0:
-            self.order = rng.permutation(problem.counted if self.full else self.order[: self.kept])
+            self.order = self.draw(problem, rng) if uniform else self.permute(problem, rng)
             self.kept, self.low, self.high = 0, np.inf, -np.inf
             self.waiting[:] = -1
         rows = max(1, int(WORK / (row_length(problem.rows) + ROW)))
         return self.position, min(self.position + rows, len(self.order))
+
+    def permute(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
+        """The active examples, each once."""
+        return rng.permutation(problem.counted if self.full else self.order[: self.kept])
+
+    def draw(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
+        """As many draws from all examples, with none dropped."""
+        self.full, self.drop_below, self.drop_above = True, -np.inf, np.inf
+        return rng.choice(problem.counted, len(problem.counted))
 
     def close(self, start: int, stop: int) -> None:
         """Account for the visits, and at the end of a sweep decide what the next one visits."""
@@ -70,3 +81,9 @@ class Sweeps:
         self.full = self.kept == 0 or (not self.full and done)
         self.drop_below = -np.inf if self.full else self.low
         self.drop_above = np.inf if self.full else self.high
+
+
+def check_sampling(sampling: str) -> None:
+    """Refuse what is no way to pick examples."""
+    if sampling not in SAMPLINGS:
+        raise ParameterError(f"sampling={sampling!r} is not known: choose one of {', '.join(SAMPLINGS)}")
