@@ -290,6 +290,7 @@ def test_other_schedules_descend_too(name, schedule):
         ("dual_pairs", {"batch": 1}, "no option 'batch': it has none"),
         ("sgd", {"schedule": "fast"}, "choose one of 1/t"),
         ("sgd", {"step": 0.0}, "step=0.0 must be"),
+        ("sgd", {"output": "first"}, "choose one of last, average, suffix"),
         ("sgd", {"sampling": "none"}, "choose one of shuffled"),
         ("dual_coordinate", {"sampling": "all"}, "choose one of shuffled"),
         ("implicit", {"step": -1}, "step=-1 must be"),
@@ -337,3 +338,30 @@ def test_the_lambda_form_and_the_C_form_give_the_same_w(loss):
     by_C = solve(posed(X, y, loss=loss, bias="none", C=0.25), SOLVERS["dual_coordinate"], Limits())
     by_lam = solve(posed(X, y, loss=loss, bias="none", lam=1 / (200 * 0.25)), SOLVERS["dual_coordinate"], Limits())
     np.testing.assert_allclose(by_C.w, by_lam.w, rtol=1e-12)
+
+
+@pytest.mark.parametrize("output", ["average", "suffix"])
+@pytest.mark.parametrize("schedule", ["1/t", "constant"])
+def test_averages_are_the_mean_of_the_iterates(output, schedule, monkeypatch):
+    """One row at a time, every iterate is seen; their mean must be what the lazy sums give, folds and all."""
+    monkeypatch.setattr("maxmargin.solvers.stochastic.WORK", 1)
+    problem = posed(*overlapping(n=20), bias="none", C=0.1)
+    solver = find_solver("sgd", {"output": output, "schedule": schedule, "step": 0.4})
+    state, rng, iterates = solver.start(problem), np.random.default_rng(0), []
+    for step in range(20 * 7):
+        if output == "suffix" and step in (20, 40, 80):
+            iterates.clear()
+        solver.advance(problem, state, rng)
+        iterates.append(state.scale * state.v)
+    w, alpha = state.sums()
+    assert state.count == len(iterates)
+    np.testing.assert_allclose(w / state.count, np.mean(iterates, axis=0), atol=1e-10)
+    np.testing.assert_allclose(primal_of(problem, alpha)[0], w, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+@pytest.mark.parametrize("output", ["average", "suffix"])
+def test_averages_are_certified(loss, output):
+    problem = posed(*overlapping(n=200), loss=loss, bias="regularised", C=0.1)
+    outcome = solve(problem, find_solver("sgd", {"output": output}), Limits(tol=2e-2, max_epochs=2000))
+    assert outcome.certificate.relative_gap <= 2e-2

@@ -5,9 +5,11 @@ Step     example i, the next of a shuffled epoch or one drawn at random:  w ← 
          a_i = −C_i ℓ′(m_i);  a free bias takes the same step with a feature of size √κ, but is not shrunk
 Rate     γ_t = 1/(t₀ + t), which is 1/(λt) in the λ-form. For hinge t₀ = 0; a smooth loss begins at the t₀ from
          which on a step does not overshoot its own example. Other schedules by name
-Keeps    α_i = the mean of a_i over the visits: feasible for 1/t and shuffled epochs, and w = w(α)
+Output   the last w; the average of all; or a suffix average, over the epochs since their number was a power of two
+Keeps    α_i = the mean of a_i over the visits: feasible for 1/t and shuffled epochs, and w = w(α);
+         averaged along with w
 Costs    one epoch: O(nnz) time, O(n + d) memory
-After    Bottou, COMPSTAT 2010
+After    Bottou, COMPSTAT 2010; Rakhlin, Shamir, Sridharan, ICML 2012 (suffix averages)
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ import numpy as np
 from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import answer
+from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot
-from maxmargin.solvers.stochastic import Walk, begin, check_schedule, stand, steps
+from maxmargin.solvers.stochastic import AveragedWalk, Walk, begin, check_schedule, stand, steps
 from maxmargin.solvers.sweeps import check_sampling
 
+OUTPUTS = ("last", "average", "suffix")
 KAPPA = 0.1  # the step of a free bias, as a part of the mean ‖x‖²
 
 
@@ -32,41 +36,53 @@ class Sgd:
     """Subgradient steps, one example at a time."""
 
     name = "sgd"
-    state_type = Walk
+    state_type = AveragedWalk
 
     schedule: str = "1/t"
     step: float = 1.0
     sampling: str = "shuffled"
+    output: str = "last"
 
     def __post_init__(self) -> None:
         check_schedule(self.schedule, self.step)
         check_sampling(self.sampling)
+        if self.output not in OUTPUTS:
+            raise ParameterError(f"output={self.output!r} is not known: choose one of {', '.join(OUTPUTS)}")
 
     def refuses(self, problem: Problem) -> str | None:
         """Nothing."""
         return None
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Walk:
+    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> AveragedWalk:
         """At w = 0, or at w(alpha)."""
-        return begin(problem, alpha)
+        walk = begin(problem, alpha)
+        return AveragedWalk(walk.v, walk.a, s=walk.s)
 
-    def advance(self, problem: Problem, state: Walk, rng: np.random.Generator) -> None:
+    def advance(self, problem: Problem, state: AveragedWalk, rng: np.random.Generator) -> None:
         """One epoch, or a part of it."""
         start, stop = state.open(problem, rng, 1, uniform=self.sampling == "uniform")
+        averaging = self.output != "last"
+        if averaging and start == 0 and (state.t == 0 or (self.output == "suffix" and doubled(state, problem))):
+            state.forget()
         t = state.t + np.arange(1, stop - start + 1)
         gamma = steps(self.schedule, self.step, float(np.mean(problem.C)), t + warm_up(problem))
         free = KAPPA * float(np.mean(problem.squared_norms)) if problem.bias == "free" else 0.0
-        state.scale, state.s, state.b = walk(
+        state.scale, state.s, state.b, state.weight = walk(
             problem.rows, problem.y, problem.dual_term, problem.bias_square, free,
             state.v, state.a, state.scale, state.s, state.b, state.order, start, stop, gamma,
+            averaging, state.weight, state.lag, state.lag_a,
         )  # fmt: skip
         state.t = int(t[-1])
+        state.count += (stop - start) * averaging
         state.fold()
         state.close(start, stop)
 
-    def point(self, problem: Problem, state: Walk) -> Point:
-        """A dual point, with w = w(α)."""
-        return stand(problem, state)
+    def point(self, problem: Problem, state: AveragedWalk) -> Point:
+        """A dual point, with w = w(α): the last, or the mean of those that were summed."""
+        if not state.count:
+            return stand(problem, state)
+        w, alpha = state.sums()
+        return stand(problem, Walk(w / state.count, alpha / state.count, s=float(alpha @ problem.y) / state.count))
 
 
 def warm_up(problem: Problem) -> float:
@@ -77,8 +93,14 @@ def warm_up(problem: Problem) -> float:
     return problem.n * bend * float(np.max(problem.C * (problem.squared_norms + problem.bias_square)))
 
 
+def doubled(state: AveragedWalk, problem: Problem) -> bool:
+    """Whether the epochs so far are a power of two: there a suffix begins, so that it is half of the run or more."""
+    epochs = state.t // len(problem.counted)
+    return epochs & (epochs - 1) == 0
+
+
 @compiled
-def walk(rows, y, term, B2, free, v, a, scale, s, b, order, start, stop, gamma):
+def walk(rows, y, term, B2, free, v, a, scale, s, b, order, start, stop, gamma, averaging, weight, lag, lag_a):
     """Visit order[start:stop] with the steps gamma."""
     n = order.size
     for j in range(stop - start):
@@ -88,10 +110,15 @@ def walk(rows, y, term, B2, free, v, a, scale, s, b, order, start, stop, gamma):
         if gamma[j] < 1.0:
             scale *= 1.0 - gamma[j]
         else:
-            v[:], a[:], s, scale = 0.0, 0.0, 0.0, 1.0
+            v[:], a[:], s, scale = 0.0, 0.0, 0.0, 1.0  # the first step forgets where it came from
+            lag[:], lag_a[:], weight = 0.0, 0.0, 0.0
         if given > 0.0:
             axpy(rows, i, given / scale * y[i], v)
             a[i] += given / scale
             s += given / scale * y[i]
             b += free * given * y[i]
-    return scale, s, b
+            if averaging:
+                axpy(rows, i, weight * given / scale * y[i], lag)
+                lag_a[i] += weight * given / scale
+        weight += scale
+    return scale, s, b, weight

@@ -30,6 +30,7 @@ from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
 from maxmargin.solvers.sweeps import ROW, WORK
 
+SMALL_SCALE = 1e-6
 SCHEDULES = ("1/t", "over_t", "over_t_C", "over_sqrt_t", "constant")
 
 
@@ -62,11 +63,44 @@ class Walk:
 
     def fold(self) -> None:
         """Put the scale into the arrays before it is too small to divide by."""
-        if self.scale < 1e-6:
+        if self.scale < SMALL_SCALE:
             self.v *= self.scale
             self.a *= self.scale
             self.s *= self.scale
             self.scale = 1.0
+
+
+@dataclass
+class AveragedWalk(Walk):
+    """A walk that also adds up where it has been, at the price of the nonzeros of a row.
+
+    The sum of w over `count` steps is  total + weight · v − lag:  `weight` sums the scales, and `lag` takes back what v
+    gained, times the weight before it did. The same for alpha.
+    """
+
+    weight: float = 0.0
+    count: int = 0
+    total: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    lag: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    total_a: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    lag_a: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    def forget(self) -> None:
+        """Begin the sums anew."""
+        self.weight, self.count = 0.0, 0
+        self.total, self.lag = np.zeros_like(self.v), np.zeros_like(self.v)
+        self.total_a, self.lag_a = np.zeros_like(self.a), np.zeros_like(self.a)
+
+    def sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """The sums of w and of alpha."""
+        return self.total + self.weight * self.v - self.lag, self.total_a + self.weight * self.a - self.lag_a
+
+    def fold(self) -> None:
+        """Put the sums together before the scale goes into the arrays."""
+        if self.count and self.scale < SMALL_SCALE:
+            self.total, self.total_a = self.sums()
+            self.lag[:], self.lag_a[:], self.weight = 0.0, 0.0, 0.0
+        super().fold()
 
 
 def begin(problem: Problem, alpha: np.ndarray | None) -> Walk:
