@@ -23,7 +23,9 @@ STOCHASTIC = {"sgd", "pegasos", "implicit"}
 
 
 def aim(name, loss, tol):
-    """What a solver is asked for: much, or a gap of 1e-2 of those whose steps shrink as 1/t."""
+    """What a solver is asked for: much; 1e-6 of the taught SMO; a gap of 1e-2 of those whose steps shrink as 1/t."""
+    if name == "smo_simple":
+        return Limits(tol=max(tol, 1e-6), max_epochs=10**6)
     rough = name in STOCHASTIC or (name == "gradient_descent" and loss == "hinge")
     return Limits(tol=1e-2 if rough else tol, max_epochs=20_000 if rough else None)
 
@@ -294,6 +296,8 @@ def test_other_schedules_descend_too(name, schedule):
         ("sgd", {"sampling": "none"}, "choose one of shuffled"),
         ("dual_coordinate", {"sampling": "all"}, "choose one of shuffled"),
         ("implicit", {"step": -1}, "step=-1 must be"),
+        ("smo_simple", {"tolerance": 0.0}, "tolerance=0.0 must be"),
+        ("smo_simple", {"passes": 0}, "passes=0 must be"),
         ("lbfgs", {"memory": 0}, "memory=0 must be"),
         ("gradient_descent", {"rate": "slow"}, "choose one of backtracking"),
         ("gradient_descent", {"step": 2.0}, "step=2.0 must be"),
@@ -365,3 +369,41 @@ def test_averages_are_certified(loss, output):
     problem = posed(*overlapping(n=200), loss=loss, bias="regularised", C=0.1)
     outcome = solve(problem, find_solver("sgd", {"output": output}), Limits(tol=2e-2, max_epochs=2000))
     assert outcome.certificate.relative_gap <= 2e-2
+
+
+@pytest.mark.parametrize(
+    ("y", "alpha", "C", "E", "expected"),
+    [
+        # x_i = 1, x_j = -1, so eta = 2 (-1) - 1 - 1 = -4 and alpha_j moves by y_j (E_i - E_j) / 4
+        ((1.0, -1.0), (0.5, 0.5), (9.0, 9.0), (-1.0, 1.0), (1.0, 1.0)),  # inside: alpha_j = 0.5 + 2/4, both rise
+        ((1.0, -1.0), (0.5, 0.5), (9.0, 0.7), (-1.0, 1.0), (0.7, 0.7)),  # H = C_j
+        ((1.0, -1.0), (0.5, 0.5), (0.6, 9.0), (-1.0, 1.0), (0.6, 0.6)),  # H = C_i + alpha_j - alpha_i
+        ((1.0, -1.0), (0.5, 0.2), (9.0, 9.0), (1.0, -1.0), (0.3, 0.0)),  # L = 0
+        ((1.0, -1.0), (0.2, 0.5), (9.0, 9.0), (1.0, -1.0), (0.0, 0.3)),  # L = alpha_j - alpha_i
+        ((1.0, 1.0), (0.5, 0.5), (9.0, 9.0), (-1.0, -0.2), (0.7, 0.3)),  # same label: one rises, one falls
+        ((1.0, 1.0), (0.5, 0.5), (0.6, 9.0), (-1.0, 1.0), (0.6, 0.4)),  # L = alpha_i + alpha_j - C_i
+        ((1.0, 1.0), (0.5, 0.5), (9.0, 9.0), (4.0, -1.0), (0.0, 1.0)),  # H = alpha_i + alpha_j
+    ],
+)
+def test_smo_steps_with_each_bound_active(y, alpha, C, E, expected):
+    from maxmargin.solvers.smo_simple import step
+
+    y, new, C = np.array(y), np.array(alpha), np.array(C)
+    b, moved = step(y, C, 1.0, 1.0, -1.0, new, 0.0, 0, 1, *E)
+    np.testing.assert_allclose(new, expected, atol=1e-15)
+    assert moved == pytest.approx(new[1] - alpha[1])
+    assert new @ y == pytest.approx(np.array(alpha) @ y)
+    change = y[0] * (new[0] - alpha[0]) - y[1] * (new[1] - alpha[1])  # of w, since x_i = 1 and x_j = -1
+    inside = (new > 0) & (new < C)
+    errors = np.array([E[0] + change + b, E[1] - change + b])
+    if inside.any():
+        assert errors[np.argmax(inside)] == pytest.approx(0.0, abs=1e-12)
+    else:
+        assert errors.mean() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_taught_smo_agrees_with_libsvm():
+    X, y = overlapping(n=60, d=4)
+    problem = posed(X, y, C=0.5)
+    outcome = solve(problem, SOLVERS["smo_simple"], Limits(tol=1e-7))
+    assert outcome.certificate.primal == pytest.approx(reference_optimum(problem, X), rel=1e-6)

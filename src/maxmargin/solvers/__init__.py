@@ -15,6 +15,7 @@ from maxmargin.solvers.lbfgs import Lbfgs
 from maxmargin.solvers.newton import Newton
 from maxmargin.solvers.pegasos import Pegasos
 from maxmargin.solvers.sgd import Sgd
+from maxmargin.solvers.smo_simple import SmoSimple
 
 ALL: tuple[Solver, ...] = (
     DualCoordinate(),
@@ -25,6 +26,7 @@ ALL: tuple[Solver, ...] = (
     Sgd(),
     Pegasos(),
     Implicit(),
+    SmoSimple(),
 )
 SOLVERS: dict[str, Solver] = {solver.name: solver for solver in ALL}
 

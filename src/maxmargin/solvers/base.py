@@ -36,3 +36,8 @@ class Solver(Protocol):
 
     def point(self, problem: Problem, state: Any) -> Point:
         """Where the solver stands."""
+
+
+def dual_solver(problem: Problem) -> str:
+    """The dual solver that fits the bias: between them they take every problem."""
+    return "dual_pairs" if problem.bias == "free" else "dual_coordinate"

@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.certificate import Point
 from maxmargin.problem import Problem
+from maxmargin.solvers.base import dual_solver
 from maxmargin.solvers.primal import Primal
 
 
@@ -29,10 +30,9 @@ class Smooth:
         """Hinge has a kink."""
         if problem.loss.smooth:
             return None
-        other = "dual_pairs" if problem.bias == "free" else "dual_coordinate"
-        return (
-            f"{self.name} needs a smooth loss; {problem.loss.name} is not: use loss='squared_hinge' or solver='{other}'"
-        )
+        other = dual_solver(problem)
+        needs = f"{self.name} needs a smooth loss; {problem.loss.name} is not"
+        return f"{needs}: use loss='squared_hinge' or solver='{other}'"
 
     def point(self, problem: Problem, state: Any) -> Point:
         """A primal point: α follows from the margins."""

@@ -28,6 +28,7 @@ from maxmargin.certificate import Point, feasible, primal_of
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
+from maxmargin.solvers.base import dual_solver
 from maxmargin.solvers.sweeps import ROW, WORK
 
 SMALL_SCALE = 1e-6
@@ -147,5 +148,5 @@ def coupled(name: str, problem: Problem) -> str | None:
 def hinge_only(name: str, problem: Problem) -> str | None:
     """Why other losses are refused by solvers that are made for hinge."""
     if problem.loss.name != "hinge":
-        return f"{name} is for loss='hinge', not {problem.loss.name!r}: use solver='dual_coordinate'"
+        return f"{name} is for loss='hinge', not {problem.loss.name!r}: use solver='{dual_solver(problem)}'"
     return None
