@@ -30,7 +30,7 @@ def _by_quantile(f: np.ndarray, y: np.ndarray, C: np.ndarray) -> float:
 
 def _by_newton(f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss) -> float:
     low, high = _bracket(f, y, C, loss)
-    b = _by_quantile(f, y, C)
+    b = float(np.average(y - f, weights=C))
     step = high - low
     for _ in range(NEWTON_STEPS):
         slope = _slope(f, y, C, loss, b)

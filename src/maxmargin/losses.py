@@ -123,7 +123,7 @@ class Logistic(Loss):
 
     def value(self, m: Array) -> Array:
         """log(1 + e^−m), without overflow."""
-        return np.asarray(np.logaddexp(0.0, -m))
+        return np.asarray(np.maximum(0.0, -m) + np.log1p(np.exp(-np.abs(m))))
 
     def slope(self, m: Array) -> Array:
         """−1/(1 + e^m)."""
@@ -131,7 +131,8 @@ class Logistic(Loss):
 
     def curvature(self, m: Array) -> Array:
         """σ(m) σ(−m)."""
-        return np.asarray(sigmoid(m) * sigmoid(-m))
+        small = np.exp(-np.abs(m))
+        return np.asarray(small / np.square(1.0 + small))
 
     def dual(self, alpha: Array, C: Array) -> Array:
         """The entropy of splitting C into α and C − α, as a sum of two terms ≥ 0 so that nothing cancels."""
@@ -148,7 +149,8 @@ class Logistic(Loss):
 
 def sigmoid(z: Array) -> Array:
     """1/(1 + e^−z), without overflow."""
-    return np.asarray(np.exp(-np.logaddexp(0.0, -z)))
+    small = np.exp(-np.abs(z))
+    return np.asarray(np.where(z >= 0, 1.0, small) / (1.0 + small))
 
 
 def surprise(part: Array, whole: Array) -> Array:

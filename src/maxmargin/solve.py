@@ -200,7 +200,8 @@ class Loop:
         """
         run = self.run
         history = list(run.history)
-        if status not in (Status.CONVERGED, Status.STALLED, Status.DIVERGED):
+        certified = bool(history) and history[-1].epochs == self.epochs
+        if not certified and status not in (Status.CONVERGED, Status.STALLED, Status.DIVERGED):
             history.append(self.certify())
         best = run.best
         assert best is not None
