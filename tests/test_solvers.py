@@ -407,3 +407,26 @@ def test_the_taught_smo_agrees_with_libsvm():
     problem = posed(X, y, C=0.5)
     outcome = solve(problem, SOLVERS["smo_simple"], Limits(tol=1e-7))
     assert outcome.certificate.primal == pytest.approx(reference_optimum(problem, X), rel=1e-6)
+
+
+@every_case
+@pytest.mark.parametrize("epochs", [1, 7, 40])
+def test_the_certificate_is_of_the_very_model_that_is_returned(name, loss, bias, epochs):
+    """Whatever the solver does to its own arrays afterwards."""
+    X, y = overlapping(n=80)
+    problem = posed(X, y, loss=loss, bias=bias, C=3.0)
+    outcome = solve(problem, SOLVERS[name], Limits(tol=1e-30, max_epochs=epochs))
+    primal = problem.primal(outcome.w, outcome.b, y * (X @ outcome.w + outcome.b))
+    assert outcome.certificate.primal == pytest.approx(primal, rel=1e-12)
+    dual = problem.dual(outcome.alpha, *primal_of(problem, outcome.alpha))
+    assert outcome.certificate.dual == pytest.approx(dual, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_steps_that_go_up_again_leave_the_best_model_alone(loss):
+    X, y = overlapping(n=80)
+    problem = posed(X, y, loss=loss, bias="none", C=3.0)
+    solver = find_solver("gradient_descent", {"rate": "constant", "step": 0.5})
+    outcome = solve(problem, solver, Limits(tol=1e-30, max_epochs=60))
+    primal = problem.primal(outcome.w, outcome.b, y * (X @ outcome.w))
+    assert outcome.certificate.primal == pytest.approx(primal, rel=1e-12)

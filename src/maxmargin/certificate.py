@@ -81,7 +81,7 @@ def certify(problem: Problem, point: Point) -> Certified:
         w, b, margins = with_best_bias(problem, w, b)
         dual = problem.dual(alpha, w, b if problem.bias == "regularised" else 0.0)
     else:
-        w, b, margins = with_best_bias(problem, point.w, point.b)
+        w, b, margins = with_best_bias(problem, point.w.copy(), point.b)  # the solver goes on with its own
         alpha = feasible(problem, answers(problem, margins) if point.alpha is None else point.alpha)
         dual = problem.dual(alpha, *primal_of(problem, alpha))
     return Certified(w, b, alpha, Certificate(problem.primal(w, b, margins), dual))

@@ -8,6 +8,8 @@ import numpy as np
 
 from maxmargin.errors import DataError
 
+KEPT_KINDS = "biufU"  # the types of labels that a model file can hold: truth values, numbers, text
+
 
 def encode(y: Any, n: int, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
     """The classes, sorted, and for each example the number of its class."""
@@ -51,7 +53,7 @@ def plain(y: np.ndarray) -> np.ndarray:
 
 def check_kept(classes: np.ndarray) -> None:
     """Refuse labels that a model file cannot keep."""
-    if classes.dtype.kind not in "biufU" or (classes.dtype.itemsize > 8 and classes.dtype.kind != "U"):
+    if classes.dtype.kind not in KEPT_KINDS or (classes.dtype.itemsize > 8 and classes.dtype.kind != "U"):
         raise DataError(f"labels of type {classes.dtype} cannot be kept in a model: use numbers or text")
     if classes.dtype.kind == "U":
         try:

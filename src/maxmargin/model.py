@@ -15,7 +15,7 @@ import numpy as np
 from maxmargin.certificate import Certificate
 from maxmargin.cores import thread_count
 from maxmargin.errors import DataError, FileError, MaxmarginError
-from maxmargin.labels import sides
+from maxmargin.labels import KEPT_KINDS, sides
 from maxmargin.losses import sigmoid
 from maxmargin.passes import scores
 from maxmargin.rows.memory import count_columns, count_rows
@@ -140,6 +140,6 @@ def load(path: str | Path) -> LinearModel:
 def class_type(name: str) -> np.dtype:
     """The type of the labels, which can only be truth values, numbers or text."""
     kind = np.dtype(name)
-    if kind.kind not in "biufU":
+    if kind.kind not in KEPT_KINDS:
         raise ValueError(f"labels of type {name}")
     return kind

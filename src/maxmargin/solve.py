@@ -220,13 +220,12 @@ def progressed(before: Certificate, after: Certificate) -> bool:
 
 def better(best: Best | None, found: Certified) -> Best:
     """The lower primal with its (w, b), the higher dual with its alpha."""
-    copy = found.alpha.copy()
     if best is None:
-        return Best(found.w, found.b, copy, found.certificate)
+        return Best(found.w, found.b, found.alpha, found.certificate)
     w, b, primal = best.w, best.b, best.certificate.primal
     if found.certificate.primal < primal:
         w, b, primal = found.w, found.b, found.certificate.primal
     alpha, dual = best.alpha, best.certificate.dual
     if found.certificate.dual > dual:
-        alpha, dual = copy, found.certificate.dual
+        alpha, dual = found.alpha, found.certificate.dual
     return Best(w, b, alpha, Certificate(primal, dual))

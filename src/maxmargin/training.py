@@ -96,7 +96,8 @@ def train(
     options : the solver's own options, such as {"batch": 32} for pegasos; see its page
     tol : relative duality gap to reach
     max_seconds, max_epochs : limits; the best model so far is returned, with its certificate
-    seed, threads : the same seed gives the same bits, on any number of threads
+    seed : the same seed gives the same bits on the same machine
+    threads : how many read, certify and predict; all cores by default
     callback : called with a `Record` after each certificate; a true return value stops the training
     checkpoint, resume : a file that holds the run every half minute and at its end, and whether to go on from it
     warm : the result of an earlier training on the same rows, to start from

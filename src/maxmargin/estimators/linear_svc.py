@@ -17,6 +17,13 @@ from maxmargin.model import LinearModel
 from maxmargin.outcome import Status
 from maxmargin.training import train
 
+ROWS: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "accept_large_sparse": True,
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+}
+
 
 class LinearSVC(ClassifierMixin, BaseEstimator):
     """Linear support vector classification that proves how good it is.
@@ -83,9 +90,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", accept_large_sparse=True, dtype=[np.float64, np.float32], order="C"
-        )
+        X, y = validate_data(self, X, y, **ROWS)
         check_classification_targets(y)
         weights = None
         if sample_weight is not None or self.class_weight is not None:
@@ -120,15 +125,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         return self.result_.model
 
     def _checked(self, X: Any) -> Any:
-        return validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            order="C",
-        )
+        return validate_data(self, X, reset=False, **ROWS)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

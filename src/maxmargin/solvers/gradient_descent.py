@@ -18,8 +18,8 @@ import numpy as np
 
 from maxmargin.certificate import Point, answers, feasible, primal_of, with_best_bias
 from maxmargin.errors import ParameterError
-from maxmargin.passes import scores
 from maxmargin.problem import Problem
+from maxmargin.solvers.primal import Primal, backtrack
 
 RATES = ("backtracking", "constant", "over_sqrt_t", "over_t")
 
@@ -69,7 +69,7 @@ class GradientDescent:
         if problem.bias != "regularised":
             b_target = b
         if self.rate == "backtracking":
-            gamma = longest_step(problem, (state.w, b, margins), (w, b_target))
+            gamma = longest_step(problem, (state.w, b), margins, (w, b_target))
             if not problem.loss.smooth:
                 gamma = max(gamma, 1.0 / (1.0 + state.t))
         else:
@@ -85,19 +85,11 @@ class GradientDescent:
 
 
 def longest_step(
-    problem: Problem, here: tuple[np.ndarray, float, np.ndarray], there: tuple[np.ndarray, float]
+    problem: Problem, here: tuple[np.ndarray, float], margins: np.ndarray, there: tuple[np.ndarray, float]
 ) -> float:
     """The longest of 1, ½, ¼, ... that lowers P enough on the way from (w, b) to w(a); 0 if none does."""
-    (w, b, margins), (w_there, b_there) = here, there
-    margins_there = problem.y * (scores(problem.rows, w_there, problem.threads) + b_there)
-    before = problem.primal(w, b, margins)
-    fall = float((w - w_there) @ (w - w_there))
-    if problem.bias_square:
-        fall += (b - b_there) ** 2 / problem.bias_square
-    gamma = 1.0
-    while gamma > 1e-9:
-        mixed = (1 - gamma) * w + gamma * w_there, (1 - gamma) * b + gamma * b_there
-        if problem.primal(*mixed, (1 - gamma) * margins + gamma * margins_there) <= before - 0.5 * gamma * fall:
-            return gamma
-        gamma *= 0.5
-    return 0.0
+    primal = Primal(problem)
+    v = primal.joined(*here)
+    step = primal.joined(*there) - v
+    fall = float(primal.ridge @ (step * step))
+    return backtrack(primal, v, problem.y * margins, step, -fall, enough=0.5)[2]

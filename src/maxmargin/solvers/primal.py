@@ -49,6 +49,10 @@ class Primal:
             w, b = primal_of(problem, feasible(problem, alpha))
         if problem.bias == "free":
             b = best_bias(scores(problem.rows, w, problem.threads), problem.y, problem.C, problem.loss)
+        return self.joined(w, b)
+
+    def joined(self, w: np.ndarray, b: float) -> np.ndarray:
+        """V of w and b."""
         return np.append(w, b) if self.with_bias else w
 
     def point(self, v: np.ndarray) -> Point:
@@ -62,8 +66,8 @@ class Primal:
 
     def value(self, v: np.ndarray, f: np.ndarray) -> float:
         """P(v), given its scores."""
-        problem = self.problem
-        return 0.5 * float(self.ridge @ (v * v)) + float(np.sum(problem.C * problem.loss.value(problem.y * f)))
+        b = float(v[-1]) if self.with_bias else 0.0
+        return self.problem.primal(v[: self.problem.d], b, self.problem.y * f)
 
     def gradient(self, v: np.ndarray, f: np.ndarray) -> np.ndarray:
         """∇P(v), given its scores."""
@@ -82,13 +86,21 @@ class Primal:
     def sum_of_rows(self, coefficients: np.ndarray) -> np.ndarray:
         """Σ coefficient_i (x_i, 1)."""
         w = combination(self.problem.rows, self.problem.d, coefficients)
-        return np.append(w, np.sum(coefficients)) if self.with_bias else w
+        return self.joined(w, float(np.sum(coefficients)))
 
 
 def backtrack(
-    primal: Primal, v: np.ndarray, f: np.ndarray, step: np.ndarray, slope: float, first: float = 1.0
+    primal: Primal,
+    v: np.ndarray,
+    f: np.ndarray,
+    step: np.ndarray,
+    slope: float,
+    first: float = 1.0,
+    enough: float = 1e-4,
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Go along `step` as far as the objective falls enough (Armijo); the scores change in proportion, without a pass.
+    """Go along `step` by the longest of first, first/2, ... that lowers P by that part of what the slope promises.
+
+    The scores change in proportion to the length, so trying one costs no pass over the rows.
 
     Returns the new v, its scores and the length taken: 0.0 if rounding leaves nothing to gain.
     """
@@ -96,7 +108,7 @@ def backtrack(
     length = first
     while length > 1e-12:
         after = primal.value(v + length * step, f + length * change)
-        if after <= before + 1e-4 * length * slope:
+        if after <= before + enough * length * slope:
             return v + length * step, f + length * change, length
         length *= 0.5
     return v, f, 0.0
