@@ -107,7 +107,7 @@ def test_a_tolerance_finer_than_rounding_stalls_instead_of_running_for_ever():
 @pytest.mark.parametrize("loss", EVERY_LOSS)
 @pytest.mark.parametrize("bias", ["regularised", "free"])
 def test_interrupted_and_resumed_is_uninterrupted(tmp_path, loss, bias, monkeypatch):
-    monkeypatch.setattr("maxmargin.solvers.sweeps.WORK", 70 * 1111)  # stop in the middle of a sweep
+    monkeypatch.setattr("maxmargin.solvers.base.WORK", 70 * 1111)  # stop in the middle of a sweep
     problem = slow_problem(bias, loss, C=1.0)
     keeping = Keeping(tmp_path / "run.checkpoint", resume=True)
     whole = run(problem, Limits(tol=1e-5))

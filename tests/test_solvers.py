@@ -178,7 +178,7 @@ def test_separable_data_are_no_trouble(name, loss, bias):
 @every_dual_case
 def test_a_sweep_may_be_cut_into_parts(name, loss, bias, monkeypatch):
     """An epoch of large data takes several calls of `advance`; shrinking must survive the cuts."""
-    monkeypatch.setattr(sweeps, "WORK", 1)  # one row at a time
+    monkeypatch.setattr("maxmargin.solvers.base.WORK", 1)  # one row at a time
     problem = posed(*overlapping(n=200), loss=loss, bias=bias)
     assert solve(problem, SOLVERS[name], Limits(tol=1e-8)).certificate.relative_gap <= 1e-8
 
@@ -348,7 +348,7 @@ def test_the_lambda_form_and_the_C_form_give_the_same_w(loss):
 @pytest.mark.parametrize("schedule", ["1/t", "constant"])
 def test_averages_are_the_mean_of_the_iterates(output, schedule, monkeypatch):
     """One row at a time, every iterate is seen; their mean must be what the lazy sums give, folds and all."""
-    monkeypatch.setattr("maxmargin.solvers.stochastic.WORK", 1)
+    monkeypatch.setattr("maxmargin.solvers.base.WORK", 1)
     problem = posed(*overlapping(n=20), bias="none", C=0.1)
     solver = find_solver("sgd", {"output": output, "schedule": schedule, "step": 0.4})
     state, rng, iterates = solver.start(problem), np.random.default_rng(0), []

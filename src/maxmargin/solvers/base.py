@@ -10,8 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maxmargin.certificate import Point
+from maxmargin.certificate import Point, feasible, primal_of
 from maxmargin.problem import Problem
+from maxmargin.rows.memory import row_length
+
+WORK = 10_000_000  # numbers visited in one call of `advance`: a few tenths of a second
+ROW = 50  # what a row costs beside its numbers, in numbers
 
 
 class Solver(Protocol):
@@ -41,3 +45,14 @@ class Solver(Protocol):
 def dual_solver(problem: Problem) -> str:
     """The dual solver that fits the bias: between them they take every problem."""
     return "dual_pairs" if problem.bias == "free" else "dual_coordinate"
+
+
+def rows_at_once(problem: Problem) -> int:
+    """How many rows one call of `advance` visits at most."""
+    return max(1, int(WORK / (row_length(problem.rows) + ROW)))
+
+
+def dual_start(problem: Problem, alpha: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float]:
+    """A feasible α to start from, 0 if none is given, with its w(α) and b."""
+    alpha = np.zeros(problem.n) if alpha is None else feasible(problem, alpha)
+    return alpha, *primal_of(problem, alpha)

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.certificate import Point, feasible, primal_of
+from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import best, slope
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot
+from maxmargin.solvers.base import dual_start
 from maxmargin.solvers.sweeps import Sweeps, check_sampling
 
 
@@ -45,9 +46,7 @@ class DualCoordinate:
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Sweeps:
         """At α = 0, or at `alpha`."""
-        alpha = np.zeros(problem.n) if alpha is None else feasible(problem, alpha)
-        w, b = primal_of(problem, alpha)
-        return Sweeps(alpha, w, b)
+        return Sweeps(*dual_start(problem, alpha))
 
     def advance(self, problem: Problem, state: Sweeps, rng: np.random.Generator) -> None:
         """One sweep, or a part of it."""

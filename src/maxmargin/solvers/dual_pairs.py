@@ -19,12 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.certificate import Point, feasible, primal_of
+from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import best_pair, room, slope
 from maxmargin.losses import Logistic
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot, inner
+from maxmargin.solvers.base import dual_start
 from maxmargin.solvers.sweeps import Sweeps
 
 PULL = 0.1  # how far one violating example pulls the estimate of b towards its own F
@@ -46,10 +47,9 @@ class DualPairs:
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Sweeps:
         """At α = 0 (logistic: just inside the box), or at `alpha`."""
-        if alpha is None:
-            alpha = INTERIOR * problem.C if isinstance(problem.loss, Logistic) else np.zeros(problem.n)
-        alpha = feasible(problem, alpha)
-        return Sweeps(alpha, primal_of(problem, alpha)[0])
+        if alpha is None and isinstance(problem.loss, Logistic):
+            alpha = INTERIOR * problem.C
+        return Sweeps(*dual_start(problem, alpha))
 
     def advance(self, problem: Problem, state: Sweeps, rng: np.random.Generator) -> None:
         """One sweep, or a part of it."""

@@ -19,6 +19,7 @@ import numpy as np
 from maxmargin.certificate import Point, answers, feasible, primal_of, with_best_bias
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
+from maxmargin.solvers.base import dual_start
 from maxmargin.solvers.primal import Primal, backtrack
 
 RATES = ("backtracking", "constant", "over_sqrt_t", "over_t")
@@ -57,8 +58,7 @@ class GradientDescent:
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Descent:
         """At w = 0, or at w(alpha)."""
-        alpha = np.zeros(problem.n) if alpha is None else feasible(problem, alpha)
-        return Descent(alpha, *primal_of(problem, alpha))
+        return Descent(*dual_start(problem, alpha))
 
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
         """One step."""

@@ -16,9 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from maxmargin.best_bias import best_bias
-from maxmargin.certificate import Point, feasible, primal_of
+from maxmargin.certificate import Point
 from maxmargin.passes import combination, scores
 from maxmargin.problem import Problem
+from maxmargin.solvers.base import dual_start
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +44,7 @@ class Primal:
     def start(self, alpha: np.ndarray | None) -> np.ndarray:
         """At w = 0, or at w(alpha); a free bias at its best."""
         problem = self.problem
-        if alpha is None:
-            w, b = np.zeros(problem.d), 0.0
-        else:
-            w, b = primal_of(problem, feasible(problem, alpha))
+        _, w, b = dual_start(problem, alpha)
         if problem.bias == "free":
             b = best_bias(scores(problem.rows, w, problem.threads), problem.y, problem.C, problem.loss)
         return self.joined(w, b)
@@ -98,7 +96,7 @@ def backtrack(
     first: float = 1.0,
     enough: float = 1e-4,
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Go along `step` by the longest of first, first/2, ... that lowers P by that part of what the slope promises.
+    """Go along `step` by the longest of first, first/2, ... that lowers P by a part of what the slope promises.
 
     The scores change in proportion to the length, so trying one costs no pass over the rows.
 

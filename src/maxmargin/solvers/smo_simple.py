@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.certificate import Point, feasible, primal_of
+from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
-from maxmargin.rows.memory import axpy, dot, inner, row_length
+from maxmargin.rows.memory import axpy, dot, inner
+from maxmargin.solvers.base import dual_start, rows_at_once
 from maxmargin.solvers.stochastic import hinge_only
-from maxmargin.solvers.sweeps import ROW, WORK
 
 
 @dataclass
@@ -65,13 +65,13 @@ class SmoSimple:
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> SmoState:
         """At α = 0, or at `alpha`."""
-        alpha = np.zeros(problem.n) if alpha is None else feasible(problem, alpha)
-        return SmoState(alpha, primal_of(problem, alpha)[0], self.tolerance)
+        alpha, w, _ = dual_start(problem, alpha)
+        return SmoState(alpha, w, self.tolerance)
 
     def advance(self, problem: Problem, state: SmoState, rng: np.random.Generator) -> None:
         """One sweep, or a part of it."""
         n, start = len(problem.counted), state.position
-        stop = min(n, start + max(1, int(WORK / (row_length(problem.rows) + ROW))))
+        stop = min(n, start + rows_at_once(problem))
         others = (np.arange(start, stop) + rng.integers(1, max(n, 2), stop - start)) % n
         state.b, changed = sweep(
             problem.rows, problem.y, problem.C, problem.squared_norms, state.alpha, state.w, state.b,

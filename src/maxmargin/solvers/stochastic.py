@@ -24,12 +24,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from maxmargin.certificate import Point, feasible, primal_of
+from maxmargin.certificate import Point
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
-from maxmargin.rows.memory import row_length
-from maxmargin.solvers.base import dual_solver
-from maxmargin.solvers.sweeps import ROW, WORK
+from maxmargin.solvers.base import dual_solver, dual_start, rows_at_once
 
 SMALL_SCALE = 1e-6
 SCHEDULES = ("1/t", "over_t", "over_t_C", "over_sqrt_t", "constant")
@@ -54,7 +52,7 @@ class Walk:
         if self.position == 0:
             counted = problem.counted
             self.order = rng.choice(counted, len(counted)) if uniform else rng.permutation(counted)
-        rows = max(1, int(WORK / (row_length(problem.rows) + ROW)) // batch) * batch
+        rows = max(1, rows_at_once(problem) // batch) * batch
         return self.position, min(self.position + rows, len(self.order))
 
     def close(self, start: int, stop: int) -> None:
@@ -106,8 +104,8 @@ class AveragedWalk(Walk):
 
 def begin(problem: Problem, alpha: np.ndarray | None) -> Walk:
     """At w = 0, or at w(alpha)."""
-    alpha = np.zeros(problem.n) if alpha is None else feasible(problem, alpha)
-    return Walk(primal_of(problem, alpha)[0], alpha, s=float(alpha @ problem.y))
+    alpha, w, _ = dual_start(problem, alpha)
+    return Walk(w, alpha, s=float(alpha @ problem.y))
 
 
 def stand(problem: Problem, state: Walk) -> Point:

@@ -17,10 +17,8 @@ import numpy as np
 
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
-from maxmargin.rows.memory import row_length
+from maxmargin.solvers.base import rows_at_once
 
-WORK = 10_000_000  # numbers visited in one call of `advance`: a few tenths of a second
-ROW = 50  # what a row costs beside its numbers, in numbers
 FALL = 0.1  # how far violations fall on the active examples before all are visited again
 SAMPLINGS = ("shuffled", "uniform")
 PATIENCE = 5  # how many full sweeps' worth of shrunk ones may pass before all are visited again
@@ -53,8 +51,7 @@ class Sweeps:
             self.order = self.draw(problem, rng) if uniform else self.permute(problem, rng)
             self.kept, self.low, self.high = 0, np.inf, -np.inf
             self.waiting[:] = -1
-        rows = max(1, int(WORK / (row_length(problem.rows) + ROW)))
-        return self.position, min(self.position + rows, len(self.order))
+        return self.position, min(self.position + rows_at_once(problem), len(self.order))
 
     def permute(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
         """The active examples, each once."""
