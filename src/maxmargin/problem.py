@@ -46,6 +46,11 @@ class Problem:
         return other
 
     @property
+    def kind(self) -> str:
+        """What kind of problem it is."""
+        return self.loss.name
+
+    @property
     def n(self) -> int:
         """Examples."""
         return count_rows(self.rows)

@@ -29,6 +29,7 @@ from maxmargin.errors import DataError, RefusedError
 from maxmargin.outcome import Record, Status
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Solver
+from maxmargin.solvers.pairings import refusal
 
 SPACING = 1.15
 CHECKPOINT_SECONDS = 30.0
@@ -39,6 +40,7 @@ FREE_WORK = 1_000_000  # numbers visited: a few milliseconds
 FREE_EPOCHS = 1000
 
 Callback = Callable[[Record], Any]
+Watch = Callable[[Record, Certified], Any]
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,14 @@ def solve(
     interrupt: Event | None = None,
     keeping: Keeping | None = None,
     alpha: np.ndarray | None = None,
+    watch: Watch | None = None,
 ) -> Outcome:
     """Run `solver` on `problem`, from `alpha` if given, until a certificate meets the tolerance or something ends it.
 
     A set `interrupt` asks for an end: Ctrl-C sets it, and so does a callback that returns something true.
+    A `watch` sees each certified point as well, off the clock.
     """
-    if reason := solver.refuses(problem):
+    if reason := refusal(solver.name, problem):
         raise RefusedError(reason)
     keeping = keeping or Keeping()
     identity = fingerprint(problem, repr(solver), seed) if keeping.checkpoint else {}
@@ -95,7 +99,8 @@ def solve(
         run = load_run(keeping.checkpoint, solver.state_type, identity)
     else:
         run = Run(solver.start(problem, alpha), np.random.default_rng(seed))
-    return Loop(problem, solver, limits, run, callback, interrupt or Event(), keeping.checkpoint, identity).go()
+    loop = Loop(problem, solver, limits, run, callback, interrupt or Event(), keeping.checkpoint, identity, watch)
+    return loop.go()
 
 
 @dataclass(eq=False)
@@ -110,6 +115,7 @@ class Loop:
     interrupt: Event
     checkpoint: Path | None
     identity: dict[str, Any]
+    watch: Watch | None = None
 
     def __post_init__(self) -> None:
         self.started = self.saved = time.perf_counter()
@@ -130,8 +136,8 @@ class Loop:
         """Advance and certify until there is a reason to stop."""
         status = self.met_already() or self.end_asked()
         while status is None:
-            self.solver.advance(self.problem, self.run.state, self.run.rng)
-            status = self.look() or self.end_asked()
+            ended = self.solver.advance(self.problem, self.run.state, self.run.rng)
+            status = self.look() or ended or self.end_asked()
             self.save(at_once=status is not None)
         return self.finish(status)
 
@@ -183,7 +189,16 @@ class Loop:
         if self.run.best is None and not np.isfinite(found.certificate.gap):
             raise DataError("the objective is not a finite number: C or the features are too large; scale them down")
         self.run.best = better(self.run.best, found)
-        return Record(self.problem.name, self.epochs, self.seconds, found.certificate, self.run.best.certificate)
+        record = Record(self.problem.name, self.epochs, self.seconds, found.certificate, self.run.best.certificate)
+        self.show(record, found)
+        return record
+
+    def show(self, record: Record, found: Certified) -> None:
+        """Let the watcher look, with the clock stopped."""
+        if self.watch:
+            began = time.perf_counter()
+            self.watch(record, found)
+            self.started += time.perf_counter() - began
 
     def save(self, at_once: bool) -> None:
         """Write the checkpoint if there is one to write and it is time to."""

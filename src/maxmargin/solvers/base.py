@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from maxmargin.certificate import Point, feasible, primal_of
+from maxmargin.outcome import Status
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
 
@@ -29,22 +30,17 @@ class Solver(Protocol):
     def state_type(self) -> type:
         """The dataclass of its state."""
 
-    def refuses(self, problem: Problem) -> str | None:
-        """Why this solver cannot solve the problem, and which can; None if it can."""
-
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Any:
         """The state before the first step, at `alpha` if given."""
 
-    def advance(self, problem: Problem, state: Any, rng: np.random.Generator) -> None:
-        """Change `state` by one sweep, or by as much of it as takes about half a second."""
+    def advance(self, problem: Problem, state: Any, rng: np.random.Generator) -> Status | None:
+        """Change `state` by one sweep, or by as much of it as takes about half a second.
+
+        A status ends the run: the solver has done all that it can, whatever the certificate says.
+        """
 
     def point(self, problem: Problem, state: Any) -> Point:
         """Where the solver stands."""
-
-
-def dual_solver(problem: Problem) -> str:
-    """The dual solver that fits the bias: between them they take every problem."""
-    return "dual_pairs" if problem.bias == "free" else "dual_coordinate"
 
 
 def rows_at_once(problem: Problem) -> int:

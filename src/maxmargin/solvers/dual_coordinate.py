@@ -38,12 +38,6 @@ class DualCoordinate:
     def __post_init__(self) -> None:
         check_sampling(self.sampling)
 
-    def refuses(self, problem: Problem) -> str | None:
-        """A free bias couples the coordinates."""
-        if problem.bias == "free":
-            return "dual_coordinate changes one α at a time, which a free bias forbids: use solver='dual_pairs'"
-        return None
-
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Sweeps:
         """At α = 0, or at `alpha`."""
         return Sweeps(*dual_start(problem, alpha))

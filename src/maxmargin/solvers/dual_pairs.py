@@ -39,12 +39,6 @@ class DualPairs:
     name = "dual_pairs"
     state_type = Sweeps
 
-    def refuses(self, problem: Problem) -> str | None:
-        """Pairs never change Σ α_i y_i, so they cannot reach the optimum of a problem that lets it move."""
-        if problem.bias != "free":
-            return f"dual_pairs keeps Σ αy at 0, which bias={problem.bias!r} does not ask: use solver='dual_coordinate'"
-        return None
-
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Sweeps:
         """At α = 0 (logistic: just inside the box), or at `alpha`."""
         if alpha is None and isinstance(problem.loss, Logistic):

@@ -52,10 +52,6 @@ class GradientDescent:
         if not (isinstance(self.step, (int, float)) and 0 < self.step <= 1):
             raise ParameterError(f"step={self.step!r} must be above 0 and at most 1: beyond, ½‖w‖² alone overshoots")
 
-    def refuses(self, problem: Problem) -> str | None:
-        """Nothing."""
-        return None
-
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Descent:
         """At w = 0, or at w(alpha)."""
         return Descent(*dual_start(problem, alpha))

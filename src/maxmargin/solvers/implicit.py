@@ -20,7 +20,7 @@ from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot
-from maxmargin.solvers.stochastic import Walk, begin, check_schedule, coupled, hinge_only, stand, steps
+from maxmargin.solvers.stochastic import Walk, begin, check_schedule, stand, steps
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,6 @@ class Implicit:
 
     def __post_init__(self) -> None:
         check_schedule(self.schedule, self.step)
-
-    def refuses(self, problem: Problem) -> str | None:
-        """Only hinge, and no free bias."""
-        return coupled(self.name, problem) or hinge_only(self.name, problem)
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Walk:
         """At w = 0, or at w(alpha)."""

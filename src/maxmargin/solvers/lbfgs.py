@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin.certificate import Point
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.solvers.primal import Primal, backtrack
-from maxmargin.solvers.smooth import Smooth
 
 
 @dataclass
@@ -33,7 +33,7 @@ class LbfgsState:
 
 
 @dataclass(frozen=True)
-class Lbfgs(Smooth):
+class Lbfgs:
     """Quasi-Newton steps on the primal."""
 
     name = "lbfgs"
@@ -69,6 +69,10 @@ class Lbfgs(Smooth):
             state.pairs = 0
         state.v, state.gradient = v, gradient
         state.visited += 3 * problem.n
+
+    def point(self, problem: Problem, state: LbfgsState) -> Point:
+        """A primal point: α follows from the margins."""
+        return Primal(problem).point(state.v)
 
 
 def two_loops(gradient: np.ndarray, S: np.ndarray, Y: np.ndarray) -> np.ndarray:

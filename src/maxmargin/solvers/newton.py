@@ -14,28 +14,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import Dense, row_length
-from maxmargin.solvers.primal import Primal, backtrack
-from maxmargin.solvers.smooth import Smooth, SmoothState
+from maxmargin.solvers.primal import Primal, PrimalState, backtrack
 
 DENSE_WORK = 4e9  # multiplications that building the matrix may take
 PRODUCTS = 50  # conjugate gradient steps at most in one iteration
 
 
 @dataclass(frozen=True)
-class Newton(Smooth):
+class Newton:
     """Second-order steps on the primal."""
 
     name = "newton"
-    state_type = SmoothState
+    state_type = PrimalState
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> SmoothState:
+    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> PrimalState:
         """At w = 0, or at w(alpha)."""
-        return SmoothState(Primal(problem).start(alpha))
+        return PrimalState(Primal(problem).start(alpha))
 
-    def advance(self, problem: Problem, state: SmoothState, rng: np.random.Generator) -> None:
+    def advance(self, problem: Problem, state: PrimalState, rng: np.random.Generator) -> None:
         """One Newton step."""
         primal = Primal(problem)
         f = primal.scores(state.v)
@@ -46,6 +46,10 @@ class Newton(Smooth):
             step, products = by_conjugate_gradients(primal, curvatures, gradient)
         state.v, _, _ = backtrack(primal, state.v, f, step, float(gradient @ step))
         state.visited += (3 + products) * problem.n
+
+    def point(self, problem: Problem, state: PrimalState) -> Point:
+        """A primal point: α follows from the margins."""
+        return Primal(problem).point(state.v)
 
 
 def small_enough(problem: Problem) -> bool:

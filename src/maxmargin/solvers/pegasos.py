@@ -20,7 +20,7 @@ from maxmargin.compiled import compiled
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot
-from maxmargin.solvers.stochastic import Walk, begin, coupled, hinge_only, stand
+from maxmargin.solvers.stochastic import Walk, begin, stand
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,10 @@ class Pegasos:
         if not (isinstance(self.batch, int) and self.batch >= 1):
             raise ParameterError(f"batch={self.batch!r} must be a whole number from 1 to the number of examples")
 
-    def refuses(self, problem: Problem) -> str | None:
-        """Only hinge, and no free bias."""
-        if self.batch > problem.n:
-            raise ParameterError(f"batch={self.batch} must be from 1 to {problem.n}, the number of examples")
-        return coupled(self.name, problem) or hinge_only(self.name, problem)
-
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Walk:
         """At w = 0, or at w(alpha)."""
+        if self.batch > problem.n:
+            raise ParameterError(f"batch={self.batch} must be from 1 to {problem.n}, the number of examples")
         return begin(problem, alpha)
 
     def advance(self, problem: Problem, state: Walk, rng: np.random.Generator) -> None:

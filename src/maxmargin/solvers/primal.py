@@ -22,6 +22,14 @@ from maxmargin.problem import Problem
 from maxmargin.solvers.base import dual_start
 
 
+@dataclass
+class PrimalState:
+    """A point of the primal."""
+
+    v: np.ndarray
+    visited: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Primal:
     """The primal of a problem over v = w or (w, b)."""

@@ -49,10 +49,6 @@ class Sgd:
         if self.output not in OUTPUTS:
             raise ParameterError(f"output={self.output!r} is not known: choose one of {', '.join(OUTPUTS)}")
 
-    def refuses(self, problem: Problem) -> str | None:
-        """Nothing."""
-        return None
-
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> AveragedWalk:
         """At w = 0, or at w(alpha)."""
         walk = begin(problem, alpha)

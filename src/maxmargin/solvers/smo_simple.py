@@ -24,7 +24,6 @@ from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot, inner
 from maxmargin.solvers.base import dual_start, rows_at_once
-from maxmargin.solvers.stochastic import hinge_only
 
 
 @dataclass
@@ -56,12 +55,6 @@ class SmoSimple:
             raise ParameterError(f"tolerance={self.tolerance!r} must be a positive number")
         if not (isinstance(self.passes, int) and self.passes >= 1):
             raise ParameterError(f"passes={self.passes!r} must be a whole number, 1 or above")
-
-    def refuses(self, problem: Problem) -> str | None:
-        """Only hinge with a free bias."""
-        if problem.bias != "free":
-            return f"smo_simple keeps Σ αy at 0, which bias={problem.bias!r} does not ask: use solver='dual_coordinate'"
-        return hinge_only(self.name, problem)
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> SmoState:
         """At α = 0, or at `alpha`."""

@@ -27,7 +27,7 @@ import numpy as np
 from maxmargin.certificate import Point
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
-from maxmargin.solvers.base import dual_solver, dual_start, rows_at_once
+from maxmargin.solvers.base import dual_start, rows_at_once
 
 SMALL_SCALE = 1e-6
 SCHEDULES = ("1/t", "over_t", "over_t_C", "over_sqrt_t", "constant")
@@ -134,17 +134,3 @@ def check_schedule(schedule: str, first: float) -> None:
         raise ParameterError(f"schedule={schedule!r} is not known: choose one of {', '.join(SCHEDULES)}")
     if not (isinstance(first, (int, float)) and 0 < first < np.inf):
         raise ParameterError(f"step={first!r} must be a positive number")
-
-
-def coupled(name: str, problem: Problem) -> str | None:
-    """Why a free bias is refused by solvers whose steps let Σ αy move."""
-    if problem.bias == "free":
-        return f"{name} has no step for a free bias: use bias='regularised' or solver='dual_pairs'"
-    return None
-
-
-def hinge_only(name: str, problem: Problem) -> str | None:
-    """Why other losses are refused by solvers that are made for hinge."""
-    if problem.loss.name != "hinge":
-        return f"{name} is for loss='hinge', not {problem.loss.name!r}: use solver='{dual_solver(problem)}'"
-    return None

@@ -1,0 +1,74 @@
+"""Which solver takes which problem: one table, and the sentence that refuses the rest and names a solver that can.
+
+Every problem is taken by one of the first two, or by newton where nothing is regularised.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from maxmargin.problem import Problem
+
+SOFT = ("hinge", "squared_hinge", "logistic")
+SMOOTH = ("squared_hinge", "logistic")
+HARD = ("hard_margin",)
+BARE = ("unregularised_logistic",)
+
+ANY = ("none", "regularised", "free")
+INSIDE = ("none", "regularised")
+FREE = ("free",)
+
+
+class Takes(NamedTuple):
+    """The kinds of problem and the biases that a solver takes, in every combination."""
+
+    kinds: tuple[str, ...]
+    biases: tuple[str, ...]
+
+
+PAIRINGS = {
+    "dual_coordinate": Takes(SOFT + HARD, INSIDE),
+    "dual_pairs": Takes(SOFT + HARD, FREE),
+    "newton": Takes(SMOOTH + BARE, ANY),
+    "lbfgs": Takes(SMOOTH + BARE, ANY),
+    "gradient_descent": Takes(SOFT, ANY),
+    "sgd": Takes(SOFT, ANY),
+    "pegasos": Takes(("hinge",), INSIDE),
+    "implicit": Takes(("hinge",), INSIDE),
+    "smo_simple": Takes(("hinge",), FREE),
+}
+
+
+def refusal(name: str, problem: Problem) -> str | None:
+    """Why that solver cannot solve the problem, and which can; None if it can."""
+    takes = PAIRINGS[name]
+    if problem.kind not in takes.kinds:
+        return f"{name} {kind_reason(takes, problem.kind)}: use {able(problem)}"
+    if problem.bias not in takes.biases:
+        return f"{name} {bias_reason(takes, problem.bias)}: use {able(problem)}"
+    return None
+
+
+def kind_reason(takes: Takes, kind: str) -> str:
+    """What is wrong with the kind of problem."""
+    if kind in HARD:
+        return "needs a finite C, and C=inf is a hard margin"
+    if kind in BARE:
+        return "needs a finite C, and C=inf (lam=0) leaves logistic without regularisation"
+    if takes.kinds[: len(SMOOTH)] == SMOOTH:
+        return f"needs a smooth loss, and {kind} is not (loss='squared_hinge' is)"
+    return f"is made for hinge, not for {kind}"
+
+
+def bias_reason(takes: Takes, bias: str) -> str:
+    """What is wrong with the bias."""
+    if bias == "free":
+        return "has no step for a free bias (bias='regularised' it can do)"
+    return f"keeps Σ αy at 0, which bias={bias!r} does not ask"
+
+
+def able(problem: Problem) -> str:
+    """A solver that takes the problem."""
+    if problem.kind in BARE:
+        return "solver='newton'"
+    return "solver='dual_pairs'" if problem.bias == "free" else "solver='dual_coordinate'"
