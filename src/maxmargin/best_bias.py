@@ -1,5 +1,6 @@
 """The best free bias: b minimises  φ(b) = Σ C_i ℓ(y_i (f_i + b))  for given scores f.
 
+hard margin      the middle between the lowest positive and the highest negative score
 hinge            φ′ jumps by C_i at t_i = y_i − f_i, from −C₊ to C₋: b is the point where the C's of the t's to its
                  left add up to C₊, the weight of the positive examples. A weighted quantile, found by sorting.
 smooth losses    φ′ rises continuously from negative to positive: a Newton iteration kept inside its bracket. For
@@ -10,14 +11,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.losses import Loss
+from maxmargin.losses import HARD_MARGIN, Loss
 
 NEWTON_STEPS = 200
 
 
 def best_bias(f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss) -> float:
     """The b that minimises Σ C_i ℓ(y_i (f_i + b)); both classes must have weight."""
+    if loss is HARD_MARGIN:
+        return _by_midpoint(f, y, C)
     return _by_newton(f, y, C, loss) if loss.smooth else _by_quantile(f, y, C)
+
+
+def _by_midpoint(f: np.ndarray, y: np.ndarray, C: np.ndarray) -> float:
+    lowest, highest = np.min(f[(y > 0) & (C > 0)]), np.max(f[(y < 0) & (C > 0)])
+    return float(-0.5 * (lowest + highest))
 
 
 def _by_quantile(f: np.ndarray, y: np.ndarray, C: np.ndarray) -> float:

@@ -5,6 +5,9 @@ For any (w, b) and any feasible α,   P(w, b) − P* ≤ P(w, b) − D(α) = gap
 `certify` trusts no solver. It takes a point, puts α into its box (and Σ α_i y_i at 0 where the bias is free), and
 computes both objectives in float64, in fresh passes over the data: w(α) from α, margins from w, the exact best b.
 Half of a point may be missing: w of a dual point is w(α); α of a primal point is −C_i ℓ′(m_i).
+
+Where C is infinite a point may have no finite certificate: a hard margin costs ∞ until every example is on its side,
+after which w and α are put to their best lengths; unregularised logistic has no bound until α can be balanced.
 """
 
 from __future__ import annotations
@@ -13,7 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin.balance import balanced
 from maxmargin.best_bias import best_bias
+from maxmargin.losses import HARD_MARGIN
 from maxmargin.passes import combination, scores
 from maxmargin.problem import Problem
 
@@ -36,6 +41,8 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """The gap as a part of the primal objective."""
+        if np.isinf(self.gap):
+            return np.inf
         return self.gap / max(abs(self.primal), TINY)
 
     @property
@@ -76,15 +83,28 @@ def certify(problem: Problem, point: Point) -> Certified:
     if point.w is None:
         if point.alpha is None:
             raise ValueError("a point needs w or alpha")
-        alpha = feasible(problem, point.alpha)
-        w, b = primal_of(problem, alpha)
+        alpha, w, b, dual = dual_side(problem, point.alpha)
         w, b, margins = with_best_bias(problem, w, b)
-        dual = problem.dual(alpha, w, b if problem.bias == "regularised" else 0.0)
     else:
         w, b, margins = with_best_bias(problem, point.w.copy(), point.b)  # the solver goes on with its own
-        alpha = feasible(problem, answers(problem, margins) if point.alpha is None else point.alpha)
-        dual = problem.dual(alpha, *primal_of(problem, alpha))
+        if problem.ridge:
+            alpha, _, _, dual = dual_side(problem, answers(problem, margins) if point.alpha is None else point.alpha)
+        else:
+            alpha, dual = balanced(problem, answers(problem, margins), margins, w)
     return Certified(w, b, alpha, Certificate(problem.primal(w, b, margins), dual))
+
+
+def dual_side(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Alpha made feasible, w(α), b and D(α); a hard margin lets α take its best length too."""
+    alpha = feasible(problem, alpha)
+    w, b = primal_of(problem, alpha)
+    if problem.loss is HARD_MARGIN:
+        total = float(np.sum(alpha))
+        norm = problem.norm(w, b)
+        if norm > TINY:
+            length = 0.5 * total / norm
+            alpha, w, b = length * alpha, length * w, length * b
+    return alpha, w, b, problem.dual(alpha, w, b)
 
 
 def primal_of(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, float]:
@@ -110,11 +130,18 @@ def answers(problem: Problem, margins: np.ndarray) -> np.ndarray:
 
 
 def with_best_bias(problem: Problem, w: np.ndarray, b: float) -> tuple[np.ndarray, float, np.ndarray]:
-    """(w, b) with b the best there is where it is free, and the margins at that point."""
+    """(w, b) with b the best there is where it is free, and the margins at that point.
+
+    A hard margin takes w and b at the length that makes the smallest margin 1, if all examples are on their sides.
+    """
     f = scores(problem.rows, w, problem.threads)
     if problem.bias == "free":
         b = best_bias(f, problem.y, problem.C, problem.loss)
-    return w, b, problem.y * (f + b)
+    margins = problem.y * (f + b)
+    if problem.loss is HARD_MARGIN and (least := float(np.min(margins[problem.counted]))) > TINY:
+        length = (1.0 + 4.0 * np.finfo(float).eps) / least
+        return length * w, length * b, length * margins
+    return w, b, margins
 
 
 def feasible(problem: Problem, alpha: np.ndarray) -> np.ndarray:

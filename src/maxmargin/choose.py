@@ -8,6 +8,8 @@ from maxmargin.solvers.newton import small_enough
 
 def choose(problem: Problem) -> tuple[str, str]:
     """The name of the solver, and why it."""
+    if not problem.ridge:
+        return "newton", "without regularisation the dual has no box to move in, so the primal is solved"
     if problem.loss.smooth and problem.d <= problem.n and small_enough(problem):
         return "newton", "a smooth loss and few features: second derivatives take a handful of steps"
     if problem.bias == "free":

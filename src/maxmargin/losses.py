@@ -19,6 +19,8 @@ from maxmargin.errors import ParameterError
 
 Array = np.ndarray
 
+AS_GOOD_AS_INFINITE = 1e50
+
 
 class Loss(ABC):
     """One loss: its value and slope in the margin, and its dual term."""
@@ -147,6 +149,37 @@ class Logistic(Loss):
         return Entropy(C)
 
 
+class HardMargin(Loss):
+    """ℓ(m) = 0 from a margin of 1 on, else ∞;  d(α) = α on 0 ≤ α: what hinge and squared hinge become as C → ∞."""
+
+    name = "hard_margin"
+    smooth = False
+
+    def value(self, m: Array) -> Array:
+        """0 or ∞."""
+        return np.where(m >= 1.0, 0.0, np.inf)
+
+    def slope(self, m: Array) -> Array:
+        """0, where the loss is finite."""
+        return np.zeros_like(m)
+
+    def curvature(self, m: Array) -> Array:
+        """0."""
+        return np.zeros_like(m)
+
+    def dual(self, alpha: Array, C: Array) -> Array:
+        """α."""
+        return alpha
+
+    def upper(self, C: Array) -> Array:
+        """∞, except where a weight of zero leaves only α = 0."""
+        return np.where(C > 0, np.inf, 0.0)
+
+    def dual_term(self, C: Array) -> DualTerm:
+        """Box [0, as good as ∞): two equal rows with unlike labels drive α there, and no sum may overflow."""
+        return Quadratic(np.where(C > 0, AS_GOOD_AS_INFINITE, 0.0), np.zeros_like(C))
+
+
 def sigmoid(z: Array) -> Array:
     """1/(1 + e^−z), without overflow."""
     small = np.exp(-np.abs(z))
@@ -161,6 +194,7 @@ def surprise(part: Array, whole: Array) -> Array:
 
 
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in (Hinge(), SquaredHinge(), Logistic())}
+HARD_MARGIN = HardMargin()
 
 
 def find_loss(name: str) -> Loss:

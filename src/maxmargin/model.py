@@ -66,6 +66,11 @@ class LinearModel:
         return np.asarray(np.abs(self.dual_coef))
 
     @property
+    def margins(self) -> np.ndarray:
+        """1/‖w‖ of each problem: for a hard margin, how far the nearest examples are from the hyperplane."""
+        return np.asarray(1.0 / np.maximum(np.linalg.norm(self.w, axis=1), np.finfo(float).tiny))
+
+    @property
     def loss(self) -> str:
         """The loss it was trained with."""
         return str(self.training.get("loss", "hinge"))

@@ -17,6 +17,10 @@ class Status(StrEnum):
     INTERRUPTED = "interrupted"
     STALLED = "stalled"
     DIVERGED = "diverged"
+    SEPARATED = "separated"
+    SETTLED = "settled"
+    NOT_SEPARABLE = "not separable"
+    NO_MINIMISER = "no minimiser"
 
     @property
     def advice(self) -> str:
@@ -36,15 +40,27 @@ ADVICE = {
     "the features are of very different sizes. Scale or centre the features, or loosen tol.",
     Status.DIVERGED: "The steps grew beyond all bounds; this is the best model before they did. "
     "Take smaller steps, scale the features, or take another solver.",
+    Status.SEPARATED: "Every example is on its side, and the perceptron learns from mistakes only; the certificate "
+    "says how far from the optimum it is. For the widest margin take another solver.",
+    Status.SETTLED: "The solver's own rule ended it; the certificate says how good the model is. "
+    "Tighten that rule or take another solver for more.",
+    Status.NOT_SEPARABLE: "No hyperplane separates the classes, so there is no hard margin, and this model claims "
+    "nothing: alpha holds weights under which the means of both classes coincide. Take a finite C.",
+    Status.NO_MINIMISER: "The classes can be separated, so that ever larger weights make the losses ever smaller: "
+    "logistic without regularisation has no minimiser. Take a finite C.",
 }
 
 # Worst last: the status of several runs taken together is the worst of them.
 SEVERITY = [
     Status.CONVERGED,
+    Status.SEPARATED,
+    Status.SETTLED,
     Status.STALLED,
     Status.EPOCH_LIMIT,
     Status.TIME_LIMIT,
     Status.INTERRUPTED,
+    Status.NO_MINIMISER,
+    Status.NOT_SEPARABLE,
     Status.DIVERGED,
 ]
 

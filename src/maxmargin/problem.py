@@ -7,6 +7,10 @@ The bias says what becomes of b:
     none          b = 0, and neither b nor s appears
     regularised   a constant feature of size B = bias_scale: b = B² s at a dual point
     free          b outside the norm (B = ∞): the b² term vanishes, and α must satisfy s = 0
+
+C = ∞ (λ = 0) leaves one of two problems:
+    hard_margin               hinge, squared hinge: min ½‖w‖² + b²/(2B²) with every m_i ≥ 1
+    unregularised_logistic    min Σ s_i ℓ(m_i), with no norm at all: `ridge` is 0, and α must satisfy w(α) = 0
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import numpy as np
 
 from maxmargin.dual_terms import DualTerm
 from maxmargin.errors import DataError, ParameterError
-from maxmargin.losses import Loss, find_loss
+from maxmargin.losses import HARD_MARGIN, Loss, find_loss
 from maxmargin.passes import squared_norms
 from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
 
@@ -36,6 +40,7 @@ class Problem:
     loss: Loss
     bias: str = "free"
     bias_scale: float = 1.0
+    ridge: float = field(default=1.0, kw_only=True)
     threads: int = field(default=1, kw_only=True)
     name: str = field(default="", kw_only=True)
 
@@ -48,7 +53,12 @@ class Problem:
     @property
     def kind(self) -> str:
         """What kind of problem it is."""
-        return self.loss.name
+        return self.loss.name if self.ridge else f"unregularised_{self.loss.name}"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether every point has a finite certificate; without C some have none."""
+        return self.ridge > 0 and self.loss is not HARD_MARGIN
 
     @property
     def n(self) -> int:
@@ -87,15 +97,18 @@ class Problem:
 
     def primal(self, w: np.ndarray, b: float, margins: np.ndarray) -> float:
         """P(w, b), given the margins of that (w, b)."""
-        return self._norm(w, b) + float(np.sum(self.C * self.loss.value(margins)))
+        losses = np.zeros(self.n)
+        np.multiply(self.C, self.loss.value(margins), out=losses, where=self.C > 0)
+        return self.norm(w, b) + float(np.sum(losses))
 
     def dual(self, alpha: np.ndarray, w: np.ndarray, b: float) -> float:
         """D(α), given w = w(α) and b = B² s."""
-        return float(np.sum(self.loss.dual(alpha, self.C))) - self._norm(w, b)
+        return float(np.sum(self.loss.dual(alpha, self.C))) - self.norm(w, b)
 
-    def _norm(self, w: np.ndarray, b: float) -> float:
+    def norm(self, w: np.ndarray, b: float) -> float:
+        """½‖w‖² + b²/(2B²); nothing where nothing is regularised."""
         bias_part = 0.5 * b * b / self.bias_square if self.bias_square else 0.0
-        return 0.5 * float(np.sum(np.square(w))) + bias_part  # not BLAS, whose sums depend on its threads
+        return self.ridge * (0.5 * float(np.sum(np.square(w))) + bias_part)  # not BLAS: its sums depend on its threads
 
 
 def pose(
@@ -114,15 +127,24 @@ def pose(
     check_bias(bias)
     if not (is_number(bias_scale) and 1e-100 < bias_scale < 1e100):
         raise ParameterError(f"bias_scale={bias_scale!r} must be a positive number")
-    strength = penalty(count_rows(rows), C, lam)
-    problem = Problem(
-        rows, y, strength * checked_weights(weights, y), find_loss(loss), bias, bias_scale, threads=threads
-    )
+    strength, weights = penalty(count_rows(rows), C, lam), checked_weights(weights, y)
+    if strength == np.inf:
+        problem = without_C(Problem(rows, y, weights, find_loss(loss), bias, bias_scale, threads=threads))
+    else:
+        problem = Problem(rows, y, strength * weights, find_loss(loss), bias, bias_scale, threads=threads)
     if not np.all(np.isfinite(problem.C)):
         raise ParameterError(f"C={strength!r} times a weight overflows: scale the weights down, or raise lam")
     check_both_classes(y, problem.C)
     check_size(problem)
     return problem
+
+
+def without_C(problem: Problem) -> Problem:
+    """What is left of the problem as C → ∞: the constraints alone, or the losses alone."""
+    if problem.loss.name != "logistic":
+        return replace(problem, loss=HARD_MARGIN, C=np.where(problem.C > 0, 1.0, 0.0))
+    bias = "none" if problem.bias == "none" else "free"  # nothing regularises b either
+    return replace(problem, ridge=0.0, bias=bias)
 
 
 def check_size(problem: Problem) -> None:
@@ -143,12 +165,15 @@ def check_bias(bias: str) -> None:
 
 
 def penalty(n: int, C: float, lam: float | None) -> float:
-    """C, from C or from lam of λ/2‖w‖² + (1/n) Σ ℓ: C = 1/(nλ)."""
+    """C, from C or from lam of λ/2‖w‖² + (1/n) Σ ℓ: C = 1/(nλ); ∞ where nothing but the losses counts."""
     if C != 1.0 and lam is not None:
         raise ParameterError(f"C={C!r} and lam={lam!r} say the same thing, C = 1/(n lam): give one of them")
     name, value = ("lam", lam) if lam is not None else ("C", C)
+    if is_number(value) and value == (np.inf if name == "C" else 0.0):
+        return np.inf
     if not (is_number(value) and 0 < value < np.inf):
-        raise ParameterError(f"{name}={value!r} must be a positive, finite number")
+        limit = "inf for a hard margin" if name == "C" else "0 for none at all"
+        raise ParameterError(f"{name}={value!r} must be a positive number, or {limit}")
     strength = float(value) if name == "C" else 1.0 / (n * float(value))
     if not 0 < strength < np.inf:
         raise ParameterError(f"lam={value!r} makes C = 1/(n lam) = {strength!r}: take a smaller or larger lam")

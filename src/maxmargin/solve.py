@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import log2
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -28,6 +29,7 @@ from maxmargin.checkpoint import Best, Run, fingerprint, load_run, save_run
 from maxmargin.errors import DataError, RefusedError
 from maxmargin.outcome import Record, Status
 from maxmargin.problem import Problem
+from maxmargin.separation import verdict
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.pairings import refusal
 
@@ -38,6 +40,9 @@ BEYOND_ROUNDING = 1e-9
 ROUNDING = 1e-15
 FREE_WORK = 1_000_000  # numbers visited: a few milliseconds
 FREE_EPOCHS = 1000
+
+PROVED = (Status.NOT_SEPARABLE, Status.NO_MINIMISER)
+FINAL = (Status.CONVERGED, Status.STALLED, Status.DIVERGED, *PROVED)
 
 Callback = Callable[[Record], Any]
 Watch = Callable[[Record, Certified], Any]
@@ -164,17 +169,30 @@ class Loop:
             return None
         run.next_certificate = max(self.epochs + 1.0, self.epochs * SPACING)
         record = self.certify()
-        if not np.isfinite(record.certificate.gap):
+        if lost(self.problem, record.certificate):
             return Status.DIVERGED
         stuck = bool(run.history) and not progressed(run.history[-1].best, record.best)
         run.stale = run.stale + 1 if stuck else 0
         run.history.append(record)
         if self.callback and self.callback(record):
             self.interrupt.set()
+        if proved := self.proof():
+            return proved
         if run.stale >= STALE_CERTIFICATES:
             return Status.STALLED
         tol = min(self.limits.tol, ROUNDING) if self.costs_nothing() else self.limits.tol
         return Status.CONVERGED if record.best.meets(tol) else None
+
+    def proof(self) -> Status | None:
+        """Whether no answer can exist: asked now and then, and always before all seems done."""
+        history, found = self.run.history, self.found
+        doubled = len(history) == 1 or int(log2(history[-1].epochs)) > int(log2(history[-2].epochs))
+        if not doubled and not found.certificate.meets(self.limits.tol):
+            return None
+        proved = verdict(self.problem, found, self.limits.tol, self.epochs, self.seconds)
+        if proved:
+            self.run.best = Best(found.w, found.b, found.alpha, found.certificate)
+        return proved
 
     def costs_nothing(self) -> bool:
         """Whether the run has taken so little that going on to the last digit is free."""
@@ -186,9 +204,10 @@ class Loop:
         began = time.perf_counter()
         found = certify(self.problem, self.solver.point(self.problem, self.run.state))
         self.certifying = time.perf_counter() - began
-        if self.run.best is None and not np.isfinite(found.certificate.gap):
+        if self.run.best is None and lost(self.problem, found.certificate):
             raise DataError("the objective is not a finite number: C or the features are too large; scale them down")
         self.run.best = better(self.run.best, found)
+        self.found = found
         record = Record(self.problem.name, self.epochs, self.seconds, found.certificate, self.run.best.certificate)
         self.show(record, found)
         return record
@@ -216,13 +235,18 @@ class Loop:
         run = self.run
         history = list(run.history)
         certified = bool(history) and history[-1].epochs == self.epochs
-        if not certified and status not in (Status.CONVERGED, Status.STALLED, Status.DIVERGED):
+        if not certified and status not in FINAL:
             history.append(self.certify())
         best = run.best
         assert best is not None
-        if best.certificate.meets(self.limits.tol):
+        if best.certificate.meets(self.limits.tol) and status not in PROVED:
             status = Status.CONVERGED
         return Outcome(best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.seconds, history)
+
+
+def lost(problem: Problem, certificate: Certificate) -> bool:
+    """Whether the numbers have left all bounds: not a number, or infinite where no point may be."""
+    return bool(np.isnan(certificate.gap) or (np.isinf(certificate.gap) and problem.bounded))
 
 
 def progressed(before: Certificate, after: Certificate) -> bool:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from math import isfinite, isinf
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from maxmargin.labels import show
 from maxmargin.model import LinearModel
+from maxmargin.outcome import Status
 from maxmargin.training import Result
+
+SHOWN = 4  # rows of a proof that are named
 
 
 def as_json(result: Result, saved: Path) -> dict[str, Any]:
@@ -20,31 +26,85 @@ def as_json(result: Result, saved: Path) -> dict[str, Any]:
         "advice": result.advice,
         "seconds": result.seconds,
         "epochs": result.epochs,
-        "primal": certificate.primal,
-        "dual": certificate.dual,
-        "gap": certificate.gap,
-        "relative_gap": certificate.relative_gap,
+        "primal": finite(certificate.primal),
+        "dual": finite(certificate.dual),
+        "gap": finite(certificate.gap),
+        "relative_gap": finite(certificate.relative_gap),
+        "margins": result.model.margins.tolist(),
         "n": sizes["n"],
         "d": sizes["d"],
         "nnz": sizes["nnz"],
         "support": len(result.model.support),
         "classes": [show(label) for label in result.model.classes],
         "model": str(saved),
+        **({"proof": proofs(result)} if result.status is Status.NOT_SEPARABLE else {}),
     }
+
+
+def finite(value: Any) -> Any:
+    """The value, or its name where JSON has no number for it."""
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 def as_words(result: Result) -> str:
     """The figures for people."""
-    certificate, model = result.certificate, result.model
     lines = [
         f"{result.solver}: {result.why}",
         f"{result.status.value} after {result.seconds:.2f} s and {result.epochs:.1f} epochs",
+        *(proof_lines(result) if result.status is Status.NOT_SEPARABLE else figure_lines(result)),
+    ]
+    return "\n".join(lines if result.status is Status.CONVERGED else [*lines, result.advice])
+
+
+def figure_lines(result: Result) -> list[str]:
+    """What the certificate says."""
+    certificate, model = result.certificate, result.model
+    lines = [
         f"  primal objective  {certificate.primal:.10g}",
         f"  dual objective    {certificate.dual:.10g}",
         f"  relative gap      {max(certificate.relative_gap, 0.0):.2e}   at most this far above the optimum",
         f"  support vectors   {len(model.support):,} of {model.training['n']:,} rows",
     ]
-    return "\n".join(lines if result.status.name == "CONVERGED" else [*lines, result.advice])
+    if isinf(model.training["C"]) and model.loss != "logistic":
+        lines.insert(3, f"  margin            {', '.join(f'{margin:.6g}' for margin in model.margins)}   1/‖w‖")
+    return lines
+
+
+def proofs(result: Result) -> list[list[dict[str, Any]]]:
+    """For each problem that cannot be separated, two sides: rows with their weights, of which the means coincide."""
+    return [
+        [{"rows": rows.tolist(), "weights": weights.tolist()} for rows, weights in sides_of(part.alpha, coefficients)]
+        for part, coefficients in zip(result.parts, signed(result), strict=True)
+        if part.status is Status.NOT_SEPARABLE
+    ]
+
+
+def signed(result: Result) -> np.ndarray:
+    """The labels ±1 times alpha of all examples, one row a problem."""
+    whole = np.zeros((len(result.parts), result.model.training["n"]))
+    whole[:, result.model.support] = result.model.dual_coef
+    return whole
+
+
+def sides_of(alpha: np.ndarray, coefficients: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The rows that carry weight on either side, heaviest first."""
+    sides = [np.flatnonzero(coefficients < 0), np.flatnonzero(coefficients > 0)]
+    return [(rows[np.argsort(-alpha[rows])], np.sort(alpha[rows])[::-1]) for rows in sides]
+
+
+def proof_lines(result: Result) -> list[str]:
+    """The proof in words, as far as it can be read."""
+    lines = []
+    for one, other in proofs(result):
+        lines += [f"  the mean of       {named(one)}", f"  is the mean of    {named(other)}"]
+    return lines
+
+
+def named(side: dict[str, Any]) -> str:
+    """Rows with their weights."""
+    pairs = list(zip(side["rows"], side["weights"], strict=True))
+    words = ", ".join(f"row {row} ({weight:.4g})" for row, weight in pairs[:SHOWN])
+    return f"{words} and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else words or "nothing: the point 0"
 
 
 def describe_model(model: LinearModel) -> dict[str, Any]:
@@ -55,8 +115,9 @@ def describe_model(model: LinearModel) -> dict[str, Any]:
         "features": model.d,
         "nonzero_weights": int((model.w != 0).sum()),
         "support": len(model.support),
-        "primal": model.certificate.primal,
-        "dual": model.certificate.dual,
-        "relative_gap": model.certificate.relative_gap,
-        **{name: value for name, value in model.training.items() if name != "d"},
+        "primal": finite(model.certificate.primal),
+        "dual": finite(model.certificate.dual),
+        "relative_gap": finite(model.certificate.relative_gap),
+        "margins": model.margins.tolist(),
+        **{name: finite(value) for name, value in model.training.items() if name != "d"},
     }

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.certificate import Point
-from maxmargin.compiled import compiled
+from maxmargin.gram import weighted_gram
 from maxmargin.problem import Problem
-from maxmargin.rows.memory import Dense, row_length
+from maxmargin.rows.memory import row_length
 from maxmargin.solvers.primal import Primal, PrimalState, backtrack
 
 DENSE_WORK = 4e9  # multiplications that building the matrix may take
@@ -59,27 +59,22 @@ def small_enough(problem: Problem) -> bool:
 
 
 def by_cholesky(primal: Primal, curvatures: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """Solve with the matrix written out; a trace of its diagonal keeps a free bias away from singular."""
+    """Solve with the matrix written out; a trace of its diagonal keeps what nothing regularises from being singular."""
     from scipy.linalg import cho_factor, cho_solve
 
     H = hessian(primal, curvatures)
     H[np.diag_indices_from(H)] += primal.ridge
     H[-1, -1] += 1e-12 * (1.0 + H[-1, -1])
+    if not primal.problem.ridge:
+        H[np.diag_indices_from(H)] += 1e-12 * np.max(np.diag(H)) + 1e-300
     return np.asarray(cho_solve(cho_factor(H, lower=True, overwrite_a=True), -gradient))
 
 
 def hessian(primal: Primal, curvatures: np.ndarray) -> np.ndarray:
-    """Σ curvature_i z_i z_iᵀ: by BLAS for dense rows, by outer products of the few nonzeros for sparse ones."""
+    """Σ curvature_i z_i z_iᵀ."""
     problem, size = primal.problem, len(primal.ridge)
     H = np.zeros((size, size))
-    d = problem.d
-    if isinstance(problem.rows, Dense):
-        block = max(1, 2**22 // max(d, 1))
-        for start in range(0, problem.n, block):
-            X = problem.rows.values[start : start + block].astype(np.float64, copy=False)
-            H[:d, :d] += X.T @ (X * curvatures[start : start + block, None])
-    else:
-        _outer_products(problem.rows, curvatures, H)
+    weighted_gram(problem.rows, problem.d, curvatures, H)
     if primal.with_bias:
         border = primal.sum_of_rows(curvatures)
         H[-1, :], H[:, -1] = border, border
@@ -105,12 +100,3 @@ def by_conjugate_gradients(primal: Primal, curvatures: np.ndarray, gradient: np.
         direction = residual + (square / before) * direction
     return step, products
 
-
-@compiled
-def _outer_products(rows, curvatures, H):
-    for i in range(curvatures.size):
-        if curvatures[i] != 0.0:
-            for p in range(rows.indptr[i], rows.indptr[i + 1]):
-                a = curvatures[i] * rows.values[p]
-                for q in range(rows.indptr[i], rows.indptr[i + 1]):
-                    H[rows.indices[p], rows.indices[q]] += a * rows.values[q]

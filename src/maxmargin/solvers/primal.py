@@ -44,7 +44,7 @@ class Primal:
     @cached_property
     def ridge(self) -> np.ndarray:
         """The weights r of the squares."""
-        r = np.ones(self.problem.d + self.with_bias)
+        r = np.full(self.problem.d + self.with_bias, self.problem.ridge)
         if self.with_bias:
             r[-1] = 1.0 / self.problem.bias_square if self.problem.bias_square else 0.0
         return r
