@@ -21,7 +21,7 @@ def weak_duality_holds_at_every_certificate(monkeypatch):
         assert np.all(found.alpha >= 0)
         assert np.all(found.alpha <= problem.loss.upper(problem.C))
         if problem.bias == "free":
-            whole = found.alpha.sum() if problem.ridge else problem.C.sum()  # without a ridge the bound pays for the rest
+            whole = found.alpha.sum() if problem.ridge else problem.C.sum()  # the bound pays for the rest
             assert abs(found.alpha @ problem.y) <= 1e-9 * max(whole, 1e-300)
         return found
 

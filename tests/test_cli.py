@@ -188,7 +188,7 @@ def test_a_model_is_named_after_its_data():
         (["train", "zero.svm"], "--zero-based"),
         (["train", "data.svm", "-c", "-1"], "C=-1.0 must be"),
         (["train", "data.svm", "-c", "x"], "'-c'"),
-        (["train", "data.svm", "--lam", "0"], "lam=0.0 must be"),
+        (["train", "data.svm", "--lam", "-1"], "lam=-1.0 must be"),
         (["train", "data.svm", "--tol", "0"], "tol=0.0 must be"),
         (["train", "data.svm", "--tol", "-1"], "tol=-1.0 must be"),
         (["train", "data.svm", "--time-limit", "0"], "(--time-limit)=0.0 must be"),

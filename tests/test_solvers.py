@@ -5,9 +5,9 @@ import pytest
 from problems import EVERY_BIAS, EVERY_LOSS, STORAGES, overlapping, posed, reference_optimum
 
 from maxmargin.certificate import certify, primal_of
-from maxmargin.choose import choose
-from maxmargin.errors import ParameterError, RefusedError
+from maxmargin.errors import ParameterError
 from maxmargin.losses import Hinge
+from maxmargin.outcome import Status
 from maxmargin.solve import Keeping, Limits, solve
 from maxmargin.solvers import SOLVERS, find_solver, sweeps
 from maxmargin.solvers.pairings import refusal
@@ -17,17 +17,17 @@ CASES = [
     for name in SOLVERS
     for loss in EVERY_LOSS
     for bias in EVERY_BIAS
-    if not refusal(name, posed(*overlapping(), loss=loss, bias=bias))
+    if name != "perceptron" and not refusal(name, posed(*overlapping(), loss=loss, bias=bias))  # it minimises nothing
 ]
 DUAL = [case for case in CASES if SOLVERS[case[0]].state_type is sweeps.Sweeps]
 STOCHASTIC = {"sgd", "pegasos", "implicit"}
 
 
 def aim(name, loss, tol):
-    """What a solver is asked for: much; 1e-6 of the taught SMO; a gap of 1e-2 of those whose steps shrink as 1/t."""
+    """What a solver is asked for: much; 1e-6 of the taught SMO; a gap of 1e-2 of those whose steps shrink."""
     if name == "smo_simple":
         return Limits(tol=max(tol, 1e-6), max_epochs=10**6)
-    rough = name in STOCHASTIC or (name == "gradient_descent" and loss == "hinge")
+    rough = name in STOCHASTIC or name == "adaptive" or (name == "gradient_descent" and loss == "hinge")
     return Limits(tol=1e-2 if rough else tol, max_epochs=20_000 if rough else None)
 
 
@@ -36,26 +36,6 @@ every_precise_case = pytest.mark.parametrize(
     ("name", "loss", "bias"), [case for case in CASES if not aim(*case[:2], 0.0).max_epochs]
 )
 every_dual_case = pytest.mark.parametrize(("name", "loss", "bias"), DUAL)
-
-
-def test_every_problem_is_solved_by_some_solver_and_by_the_one_that_auto_chooses():
-    for loss in EVERY_LOSS:
-        for bias in EVERY_BIAS:
-            problem = posed(*overlapping(), loss=loss, bias=bias)
-            name, why = choose(problem)
-            assert (name, loss, bias) in CASES
-            assert why
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-def test_a_refusal_names_a_solver_that_does_not_refuse(name):
-    problems = [posed(*overlapping(), bias=bias, loss=loss) for bias in EVERY_BIAS for loss in EVERY_LOSS]
-    refused = [(problem, reason) for problem in problems if (reason := refusal(name, problem))]
-    for problem, reason in refused:
-        other = next(known for known in SOLVERS if f"solver='{known}'" in reason)
-        assert not refusal(other, problem)
-        with pytest.raises(RefusedError, match=other):
-            solve(problem, SOLVERS[name], Limits())
 
 
 @every_case
@@ -290,7 +270,9 @@ def test_other_schedules_descend_too(name, schedule):
         ("pegasos", {"batch": 0}, "batch=0 must be"),
         ("pegasos", {"batch": 2.5}, "batch=2.5 must be"),
         ("pegasos", {"stride": 1}, "no option 'stride': its options are batch, project"),
-        ("dual_pairs", {"batch": 1}, "no option 'batch': it has none"),
+        ("newton", {"batch": 1}, "no option 'batch': it has none"),
+        ("dual_pairs", {"pairs": "best"}, "choose one of joined, random, greedy"),
+        ("gradient_descent", {"change": -0.1}, "change=-0.1 must be"),
         ("sgd", {"schedule": "fast"}, "choose one of 1/t"),
         ("sgd", {"step": 0.0}, "step=0.0 must be"),
         ("sgd", {"output": "first"}, "choose one of last, average, suffix"),
@@ -431,3 +413,83 @@ def test_steps_that_go_up_again_leave_the_best_model_alone(loss):
     outcome = solve(problem, solver, Limits(tol=1e-30, max_epochs=60))
     primal = problem.primal(outcome.w, outcome.b, y * (X @ outcome.w))
     assert outcome.certificate.primal == pytest.approx(primal, rel=1e-12)
+
+
+@pytest.mark.parametrize("pairs", ["random", "greedy"])
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+@pytest.mark.parametrize("storage", ["dense64", "csr64"])
+def test_random_and_greedy_pairs_reach_the_same_optimum(pairs, loss, storage):
+    X, y = overlapping(n=40, d=4)
+    problem = posed(STORAGES[storage](X), y, loss=loss, C=2.0, weights=np.linspace(0.5, 2.0, 40))
+    outcome = solve(problem, find_solver("dual_pairs", {"pairs": pairs}), Limits(tol=1e-8))
+    assert outcome.certificate.relative_gap <= 1e-8
+    assert outcome.certificate.primal == pytest.approx(reference_optimum(problem, X), rel=1e-7)
+    assert abs(outcome.alpha @ y) <= 1e-9 * outcome.alpha.sum()
+
+
+@pytest.mark.parametrize("pairs", ["random", "greedy"])
+def test_random_and_greedy_pairs_find_the_widest_margin(pairs):
+    X, y = np.array([[-2.0, 0.0], [-1.0, 0.5], [1.0, -0.5], [2.0, 0.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    outcome = solve(posed(X, y, C=np.inf), find_solver("dual_pairs", {"pairs": pairs}), Limits(tol=1e-8))
+    np.testing.assert_allclose(outcome.w, [0.8, -0.4], atol=1e-6)  # the normal between (-1, ½) and (1, -½)
+
+
+def test_a_greedy_step_takes_the_pair_that_violates_most():
+    X, y = overlapping(n=40)
+    problem = posed(X, y, C=2.0)
+    alpha = np.where(y > 0, 1.0 / np.sum(y > 0), 1.0 / np.sum(y < 0))
+    state = SOLVERS["dual_pairs"].start(problem, alpha)
+    before = state.alpha.copy()
+    F = y - X @ state.w  # every α is inside its box: all can rise and all can fall
+    from maxmargin.solvers.dual_pairs import take_greedy_pairs
+
+    take_greedy_pairs(
+        problem.rows, problem.y, problem.dual_term, problem.squared_norms, state.alpha, state.w, problem.counted, 1
+    )
+    assert set(np.flatnonzero(state.alpha != before)) == {np.argmax(F), np.argmin(F)}
+
+
+@pytest.mark.parametrize(
+    ("loss", "y", "alpha", "C", "expected"),
+    [
+        # x_i = (2, 0), x_j = (0, 1): ‖x_i − x_j‖² = 5, w = α_i y_i x_i + α_j y_j x_j, F = y d′(α) − ⟨w, x⟩
+        ("hinge", (1.0, -1.0), (0.0, 0.0), 9.0, 2 / 5),  # F_i − F_j = 1 − (−1), inside
+        ("hinge", (1.0, -1.0), (0.0, 0.0), 0.25, 0.25),  # both stop at C
+        ("hinge", (1.0, -1.0), (0.1, 0.1), 9.0, (1 - 0.4 + 1 - 0.1) / 5),  # w = (0.2, −0.1)
+        ("hinge", (1.0, 1.0), (0.0, 0.3), 9.0, (1 - 0.0 - 1 + 0.3) / 5),  # w = (0, 0.3): i rises, j falls
+        ("hinge", (-1.0, -1.0), (0.5, 0.0), 9.0, (-1 + 2.0 + 1 + 0.0) / 5),  # w = (−1, 0): α_i falls by 0.4
+        ("hinge", (-1.0, -1.0), (0.3, 0.0), 9.0, (1.2) / 5),  # w = (−0.6, 0): α_i falls by 0.24
+        ("hinge", (-1.0, -1.0), (0.2, 0.15), 0.2, 0.05),  # w = (−0.4, −0.15), F_i − F_j = 0.65, and α_j stops at C
+        ("squared_hinge", (1.0, -1.0), (0.0, 0.0), 2.0, 2 / (5 + 0.25 + 0.25)),  # D = 1/(2C)
+    ],
+)
+def test_a_pair_steps_as_the_formula_says(loss, y, alpha, C, expected):
+    from maxmargin.solvers.dual_pairs import join
+
+    X, y, before = np.array([[2.0, 0.0], [0.0, 1.0]]), np.array(y), np.array(alpha)
+    problem = posed(np.vstack([X, X]), np.array([*y, 1.0, -1.0]), loss=loss, C=C)
+    after = np.append(before, [0.0, 0.0])
+    w = (before * y) @ X
+    join(problem.rows, problem.y, problem.dual_term, problem.squared_norms, after, w, 0, 1)
+    np.testing.assert_allclose(after[:2], [before[0] + y[0] * expected, before[1] - y[1] * expected], atol=1e-15)
+    np.testing.assert_allclose(w, (after[:2] * y) @ X, atol=1e-15)
+    assert after[:2] @ y == pytest.approx(before @ y)
+
+
+def test_gradient_descent_can_stop_on_a_small_change():
+    problem = posed(*overlapping(n=200), loss="logistic")
+    loose, tight = (
+        solve(problem, find_solver("gradient_descent", {"change": change}), Limits(tol=1e-14))
+        for change in (1e-2, 1e-6)
+    )
+    assert loose.status is tight.status is Status.SETTLED
+    assert tight.certificate.relative_gap < loose.certificate.relative_gap
+    assert loose.epochs < tight.epochs
+
+
+def test_the_taught_smo_can_stop_as_taught():
+    """After `passes` sweeps without a change the conditions hold to the tolerance, against every partner drawn."""
+    problem = posed(*overlapping(n=60, d=4), C=0.5)
+    outcome = solve(problem, find_solver("smo_simple", {"refine": False, "passes": 20}), Limits(tol=1e-14))
+    assert outcome.status is Status.SETTLED
+    assert outcome.certificate.relative_gap < 1e-2

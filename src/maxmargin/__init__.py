@@ -11,6 +11,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "train": "maxmargin.training",
     "Result": "maxmargin.training",
+    "race": "maxmargin.racing",
+    "Race": "maxmargin.racing",
     "LinearModel": "maxmargin.model",
     "load": "maxmargin.model",
     "LinearSVC": "maxmargin.estimators.linear_svc",
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from maxmargin.model import load as load
     from maxmargin.outcome import Record as Record
     from maxmargin.outcome import Status as Status
+    from maxmargin.racing import Race as Race
+    from maxmargin.racing import race as race
     from maxmargin.rows.files import read as read
     from maxmargin.rows.files import write as write
     from maxmargin.training import Result as Result

@@ -88,7 +88,7 @@ def load_run(path: Path, state_type: type, identity: dict[str, Any]) -> Run:
 def recall(record: dict[str, Any]) -> Record:
     """A line of history as it was."""
     certificate, best = Certificate(**record["certificate"]), Certificate(**record["best"])
-    return Record(record["problem"], record["epochs"], record["seconds"], certificate, best)
+    return Record(**{**record, "certificate": certificate, "best": best})
 
 
 def fingerprint(problem: Problem, solver: str, seed: int) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def fingerprint(problem: Problem, solver: str, seed: int) -> dict[str, Any]:
     return {
         "n": problem.n,
         "d": problem.d,
-        "loss": problem.loss.name,
+        "loss": problem.kind,
         "bias": problem.bias,
         "bias_scale": problem.bias_scale,
         "C": [float(problem.C.min()), float(problem.C.max())],

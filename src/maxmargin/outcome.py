@@ -37,7 +37,8 @@ ADVICE = {
     Status.INTERRUPTED: "Stopped on request with the best model so far; its certificate says how good it is. "
     "With a checkpoint, resume.",
     Status.STALLED: "The gap no longer shrinks: rounding stands in the way, because the tolerance is very fine or "
-    "the features are of very different sizes. Scale or centre the features, or loosen tol.",
+    "the features are of very different sizes, or the solver does not come closer. Scale or centre the features, "
+    "loosen tol, or take another solver.",
     Status.DIVERGED: "The steps grew beyond all bounds; this is the best model before they did. "
     "Take smaller steps, scale the features, or take another solver.",
     Status.SEPARATED: "Every example is on its side, and the perceptron learns from mistakes only; the certificate "
@@ -67,10 +68,15 @@ SEVERITY = [
 
 @dataclass(frozen=True)
 class Record:
-    """One line of history: the certificate of the point at that moment, and the best one so far."""
+    """One line of history: the certificate of the point at that moment, and the best one so far.
+
+    A perceptron also counts its mistakes, in the last whole epoch and in all.
+    """
 
     problem: str
     epochs: float
     seconds: float
     certificate: Certificate
     best: Certificate
+    mistakes: int | None = None
+    all_mistakes: int | None = None

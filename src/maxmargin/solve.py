@@ -208,7 +208,10 @@ class Loop:
             raise DataError("the objective is not a finite number: C or the features are too large; scale them down")
         self.run.best = better(self.run.best, found)
         self.found = found
-        record = Record(self.problem.name, self.epochs, self.seconds, found.certificate, self.run.best.certificate)
+        record = Record(
+            self.problem.name, self.epochs, self.seconds, found.certificate, self.run.best.certificate,
+            **mistakes_of(self.run.state),
+        )  # fmt: skip
         self.show(record, found)
         return record
 
@@ -239,9 +242,21 @@ class Loop:
             history.append(self.certify())
         best = run.best
         assert best is not None
+        if status is Status.SEPARATED:  # a lower objective may not separate
+            best = Best(
+                self.found.w,
+                self.found.b,
+                best.alpha,
+                Certificate(self.found.certificate.primal, best.certificate.dual),
+            )
         if best.certificate.meets(self.limits.tol) and status not in PROVED:
             status = Status.CONVERGED
         return Outcome(best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.seconds, history)
+
+
+def mistakes_of(state: Any) -> dict[str, int]:
+    """The mistakes of a solver that counts them."""
+    return {name: value for name in ("mistakes", "all_mistakes") if (value := getattr(state, name, -1)) >= 0}
 
 
 def lost(problem: Problem, certificate: Certificate) -> bool:

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 DataFile = Annotated[Path, typer.Argument(metavar="FILE", help="Data in LIBSVM format, plain or .gz .bz2 .xz .zst.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by `maxmargin train`.")]
+Penalty = Annotated[float, typer.Option("-c", "--C", help="The weight of the losses.")]
+Lam = Annotated[float | None, typer.Option("--lam", help="The same as λ: C = 1/(n λ).")]
+Loss = Annotated[str, typer.Option(help="hinge, squared_hinge or logistic.")]
+Bias = Annotated[str, typer.Option(help="free, regularised or none.")]
+BiasScale = Annotated[float, typer.Option(help="The size of the constant feature of a regularised bias.")]
+Tol = Annotated[float, typer.Option(help="The relative duality gap to reach.")]
+MaxEpochs = Annotated[float | None, typer.Option(help="Stop after this many passes with the best so far.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same model, bit for bit.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object at the end instead of words.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads to use.", show_default="all cores")]
 ZeroBased = Annotated[bool, typer.Option("--zero-based", help="Features are counted from 0 in the file, not from 1.")]
+
+
+def parsed(options: list[str], where: str = "--option") -> dict[str, Any]:
+    """NAME=VALUE pairs; a value that reads as a number or as true or false is one."""
+    from maxmargin.errors import ParameterError
+
+    found: dict[str, Any] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals:
+            raise ParameterError(f"{where} {option}: write NAME=VALUE, such as batch=32")
+        try:
+            found[name] = json.loads(value)
+        except json.JSONDecodeError:
+            found[name] = value
+    return found

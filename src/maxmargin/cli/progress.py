@@ -40,7 +40,8 @@ def words(record: Record) -> str:
     """A record in words."""
     name = f"{record.problem}: " if record.problem else ""
     gap = max(record.best.relative_gap, 0.0)
-    return f"{name}epoch {record.epochs:.0f}, objective {record.best.primal:.6g}, gap {gap:.1e}"
+    mistakes = f", {record.mistakes} mistakes" if record.mistakes is not None else ""
+    return f"{name}epoch {record.epochs:.0f}, objective {record.best.primal:.6g}, gap {gap:.1e}{mistakes}"
 
 
 @contextmanager

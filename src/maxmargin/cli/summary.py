@@ -26,6 +26,7 @@ def as_json(result: Result, saved: Path) -> dict[str, Any]:
         "advice": result.advice,
         "seconds": result.seconds,
         "epochs": result.epochs,
+        **mistakes(result),
         "primal": finite(certificate.primal),
         "dual": finite(certificate.dual),
         "gap": finite(certificate.gap),
@@ -39,6 +40,12 @@ def as_json(result: Result, saved: Path) -> dict[str, Any]:
         "model": str(saved),
         **({"proof": proofs(result)} if result.status is Status.NOT_SEPARABLE else {}),
     }
+
+
+def mistakes(result: Result) -> dict[str, Any]:
+    """Those of a perceptron, in the last epoch and in all."""
+    last = result.history[-1] if result.history else None
+    return {"mistakes": last.mistakes, "all_mistakes": last.all_mistakes} if last and last.mistakes is not None else {}
 
 
 def finite(value: Any) -> Any:
@@ -67,6 +74,9 @@ def figure_lines(result: Result) -> list[str]:
     ]
     if isinf(model.training["C"]) and model.loss != "logistic":
         lines.insert(3, f"  margin            {', '.join(f'{margin:.6g}' for margin in model.margins)}   1/‖w‖")
+    last = result.history[-1] if result.history else None
+    if last and last.mistakes is not None:
+        lines.append(f"  mistakes          {last.mistakes:,} in the last epoch, {last.all_mistakes:,} in all")
     return lines
 
 

@@ -4,6 +4,12 @@
     axpy(rows, i, a, w)    w += a x_i
     inner(rows, i, j)      ⟨x_i, x_j⟩
 
+and, for an algorithm that treats each stored value of a row in its own way,
+
+    span(rows, i)          the places p, from and to, of the values that row i stores
+    feature(rows, i, p)    the column of the value at p
+    entry(rows, i, p)      the value at p
+
 Rows reach compiled code as NamedTuples of read-only views on the caller's arrays: values float32 or float64, indices
 int32 or int64, never copied. An algorithm is written once; Numba specialises it for the storage.
 """
@@ -51,6 +57,21 @@ def axpy(rows: Any, i: int, a: float, w: Any) -> None:
 def inner(rows: Any, i: int, j: int) -> float:
     """⟨x_i, x_j⟩, in compiled code."""
     raise NotImplementedError("inner works inside compiled functions only")
+
+
+def span(rows: Any, i: int) -> tuple[int, int]:
+    """The places of what row i stores, in compiled code."""
+    raise NotImplementedError("span works inside compiled functions only")
+
+
+def feature(rows: Any, i: int, p: int) -> int:
+    """The column of the value at place p of row i, in compiled code."""
+    raise NotImplementedError("feature works inside compiled functions only")
+
+
+def entry(rows: Any, i: int, p: int) -> float:
+    """The value at place p of row i, in compiled code."""
+    raise NotImplementedError("entry works inside compiled functions only")
 
 
 @overload(dot, jit_options=SUMS_MAY_REORDER)
@@ -119,6 +140,27 @@ def _inner(rows, i, j):
         return total
 
     return csr
+
+
+@overload(span)
+def _span(rows, i):
+    if holds(rows, Dense):
+        return lambda rows, i: (0, rows.values.shape[1])
+    return lambda rows, i: (rows.indptr[i], rows.indptr[i + 1])
+
+
+@overload(feature)
+def _feature(rows, i, p):
+    if holds(rows, Dense):
+        return lambda rows, i, p: p
+    return lambda rows, i, p: rows.indices[p]
+
+
+@overload(entry)
+def _entry(rows, i, p):
+    if holds(rows, Dense):
+        return lambda rows, i, p: rows.values[i, p]
+    return lambda rows, i, p: rows.values[p]
 
 
 def count_rows(rows: Rows) -> int:

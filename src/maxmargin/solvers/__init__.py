@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from maxmargin.errors import ParameterError
+from maxmargin.solvers.adaptive import Adaptive
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.dual_coordinate import DualCoordinate
 from maxmargin.solvers.dual_pairs import DualPairs
@@ -14,6 +15,7 @@ from maxmargin.solvers.implicit import Implicit
 from maxmargin.solvers.lbfgs import Lbfgs
 from maxmargin.solvers.newton import Newton
 from maxmargin.solvers.pegasos import Pegasos
+from maxmargin.solvers.perceptron import Perceptron
 from maxmargin.solvers.sgd import Sgd
 from maxmargin.solvers.smo_simple import SmoSimple
 
@@ -24,9 +26,11 @@ ALL: tuple[Solver, ...] = (
     Lbfgs(),
     GradientDescent(),
     Sgd(),
+    Adaptive(),
     Pegasos(),
     Implicit(),
     SmoSimple(),
+    Perceptron(),
 )
 SOLVERS: dict[str, Solver] = {solver.name: solver for solver in ALL}
 

@@ -8,6 +8,7 @@ Pairs    At the optimum F_i ≤ b for every i that can rise (α_i y_i can grow) 
          A sweep visits examples one by one, with an estimate of b. An example that wants to rise waits for one
          that wants to fall, or the other way round; of several that wait, the one furthest from b. When the two
          meet they take their step. So every step joins a rise with a fall, and none is wasted on a blocked pair.
+         For comparison: random pairs, and greedy ones, the highest riser with the lowest faller of all examples
 Keeps    w after every step; b is only an estimate that sorts the examples, the certificate finds the exact one
 Costs    one epoch: O(nnz) time, O(n + d) memory
 After    Platt 1998 (two at a time); Hsieh et al., ICML 2008 (the linear case through w)
@@ -22,12 +23,15 @@ import numpy as np
 from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import best_pair, room, slope
+from maxmargin.errors import ParameterError
 from maxmargin.losses import Logistic
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot, inner
-from maxmargin.solvers.base import dual_start
+from maxmargin.solvers.base import dual_start, rows_at_once
 from maxmargin.solvers.sweeps import Sweeps
 
+PAIRS = ("joined", "random", "greedy")
+GREEDY_STEPS = 10  # in one call, at a pass each
 PULL = 0.1  # how far one violating example pulls the estimate of b towards its own F
 INTERIOR = 1e-3  # logistic starts at this part of the box: its dual has infinite slope at the ends
 
@@ -39,6 +43,12 @@ class DualPairs:
     name = "dual_pairs"
     state_type = Sweeps
 
+    pairs: str = "joined"
+
+    def __post_init__(self) -> None:
+        if self.pairs not in PAIRS:
+            raise ParameterError(f"pairs={self.pairs!r} is not known: choose one of {', '.join(PAIRS)}")
+
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Sweeps:
         """At α = 0 (logistic: just inside the box), or at `alpha`."""
         if alpha is None and isinstance(problem.loss, Logistic):
@@ -47,7 +57,17 @@ class DualPairs:
 
     def advance(self, problem: Problem, state: Sweeps, rng: np.random.Generator) -> None:
         """One sweep, or a part of it."""
+        fixed = problem.rows, problem.y, problem.dual_term, problem.squared_norms, state.alpha, state.w
+        if self.pairs == "greedy":
+            steps = min(max(1, rows_at_once(problem) // problem.n), GREEDY_STEPS)
+            take_greedy_pairs(*fixed, problem.counted, steps)
+            state.visited += steps * problem.n
+            return
         start, stop = state.open(problem, rng)
+        if self.pairs == "random":
+            take_random_pairs(*fixed, state.order, start, stop)
+            state.close(start, stop)
+            return
         state.b, state.kept, state.low, state.high = sweep(
             problem.rows, problem.y, problem.dual_term, problem.squared_norms,
             state.alpha, state.w, state.b,
@@ -71,7 +91,7 @@ def sweep(rows, y, term, Q, alpha, w, b, order, start, stop, kept, low, high, dr
     F_riser, F_faller = levels
     for k in range(start, stop):
         i = order[k]
-        F = y[i] * slope(term, i, alpha[i]) - dot(rows, i, w)
+        F = level(rows, y, term, alpha, w, i)
         can_rise = room(y[i], alpha[i], term.U[i]) > 0.0
         can_fall = room(-y[i], alpha[i], term.U[i]) > 0.0
         if (not can_fall and drop_below > F) or (not can_rise and drop_above < F):
@@ -97,6 +117,40 @@ def sweep(rows, y, term, Q, alpha, w, b, order, start, stop, kept, low, high, dr
     waiting[0], waiting[1] = riser, faller
     levels[0], levels[1] = F_riser, F_faller
     return b, kept, low, high
+
+
+@compiled
+def level(rows, y, term, alpha, w, i):
+    """F_i, the bias that would suit example i."""
+    return y[i] * slope(term, i, alpha[i]) - dot(rows, i, w)
+
+
+@compiled
+def take_random_pairs(rows, y, term, Q, alpha, w, order, start, stop):
+    """One step for each two neighbours in a random order."""
+    for k in range(start, stop - 1, 2):
+        i, j = order[k], order[k + 1]
+        if level(rows, y, term, alpha, w, i) > level(rows, y, term, alpha, w, j):
+            join(rows, y, term, Q, alpha, w, i, j)
+        else:
+            join(rows, y, term, Q, alpha, w, j, i)
+
+
+@compiled
+def take_greedy_pairs(rows, y, term, Q, alpha, w, counted, steps):
+    """Steps that each join the highest of all that can rise with the lowest of all that can fall."""
+    for _ in range(steps):
+        riser, faller = -1, -1
+        highest, lowest = -np.inf, np.inf
+        for i in counted:
+            F = level(rows, y, term, alpha, w, i)
+            if highest < F and room(y[i], alpha[i], term.U[i]) > 0.0:
+                riser, highest = i, F
+            if lowest > F and room(-y[i], alpha[i], term.U[i]) > 0.0:
+                faller, lowest = i, F
+        if highest <= lowest:
+            break
+        join(rows, y, term, Q, alpha, w, riser, faller)
 
 
 @compiled

@@ -4,6 +4,7 @@ Solves   min_w ½‖w‖² + Σ C_i ℓ(m_i)
 Step     w ← w − γ ∇P(w) = (1 − γ) w + γ w(a),   a_i = −C_i ℓ′(m_i): all examples at once
 Rate     constant γ₀, γ₀/√t, γ₀/t (1/t is the 1/(λt) of the λ-form), or the longest of 1, ½, ¼, ... that lowers P
          enough; for hinge at least 1/t, since a subgradient need not lower anything
+Stops    also, if asked for, when a step changes P by less than `change` of it (SETTLED)
 Bias     a free bias is put at its best before each step; a regularised one steps as a constant feature does
 Keeps    α ← (1 − γ) α + γ a, so that w = w(α): a mean of points of the box, hence feasible
 Costs    one step: two passes over the rows, O(n + d) memory
@@ -18,6 +19,7 @@ import numpy as np
 
 from maxmargin.certificate import Point, answers, feasible, primal_of, with_best_bias
 from maxmargin.errors import ParameterError
+from maxmargin.outcome import Status
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import dual_start
 from maxmargin.solvers.primal import Primal, backtrack
@@ -33,6 +35,7 @@ class Descent:
     w: np.ndarray
     b: float = 0.0
     t: int = 0
+    objective: float = np.inf
     visited: int = 0
 
 
@@ -45,21 +48,28 @@ class GradientDescent:
 
     rate: str = "backtracking"
     step: float = 1.0
+    change: float = 0.0
 
     def __post_init__(self) -> None:
         if self.rate not in RATES:
             raise ParameterError(f"rate={self.rate!r} is not known: choose one of {', '.join(RATES)}")
         if not (isinstance(self.step, (int, float)) and 0 < self.step <= 1):
             raise ParameterError(f"step={self.step!r} must be above 0 and at most 1: beyond, ½‖w‖² alone overshoots")
+        if not (isinstance(self.change, (int, float)) and 0 <= self.change < 1):
+            raise ParameterError(f"change={self.change!r} must be at least 0 and below 1: a relative change of P")
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Descent:
         """At w = 0, or at w(alpha)."""
         return Descent(*dual_start(problem, alpha))
 
-    def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
-        """One step."""
-        state.t += 1
+    def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> Status | None:
+        """One step, unless the last one has changed P by less than was asked for."""
         _, b, margins = with_best_bias(problem, state.w, state.b)
+        before, state.objective = state.objective, problem.primal(state.w, b, margins)
+        if self.change and abs(before - state.objective) <= self.change * abs(state.objective):
+            state.visited += problem.n
+            return Status.SETTLED
+        state.t += 1
         target = feasible(problem, answers(problem, margins))
         w, b_target = primal_of(problem, target)
         if problem.bias != "regularised":
@@ -74,6 +84,7 @@ class GradientDescent:
         state.w += gamma * (w - state.w)
         state.b = b + gamma * (b_target - b)
         state.visited += 3 * problem.n
+        return None
 
     def point(self, problem: Problem, state: Descent) -> Point:
         """For hinge the mean α; for a smooth loss the α of the margins, which is closer."""

@@ -99,4 +99,3 @@ def by_conjugate_gradients(primal: Primal, curvatures: np.ndarray, gradient: np.
         square, before = float(residual @ residual), square
         direction = residual + (square / before) * direction
     return step, products
-

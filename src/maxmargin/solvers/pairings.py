@@ -33,9 +33,11 @@ PAIRINGS = {
     "lbfgs": Takes(SMOOTH + BARE, ANY),
     "gradient_descent": Takes(SOFT, ANY),
     "sgd": Takes(SOFT, ANY),
+    "adaptive": Takes(SOFT, ANY),
     "pegasos": Takes(("hinge",), INSIDE),
     "implicit": Takes(("hinge",), INSIDE),
     "smo_simple": Takes(("hinge",), FREE),
+    "perceptron": Takes(("hinge", *HARD), ANY),
 }
 
 

@@ -7,7 +7,8 @@ Step     y_i ≠ y_j:  L = max(0, α_j − α_i),        H = min(C_j, C_i + α_j
          y_i = y_j:  L = max(0, α_i + α_j − C_i),  H = min(C_j, α_i + α_j)
          η = 2⟨x_i, x_j⟩ − ‖x_i‖² − ‖x_j‖² < 0,  α_j ← clip(α_j − y_j (E_i − E_j)/η, L, H),  α_i moves against it;
          b from b₁ if α_i ends inside its box, from b₂ if α_j does, else their mean
-Stops    the lectures stop after some sweeps without a change; here τ is then divided by ten, until the gap is met
+Stops    as taught, after `passes` sweeps without a change; unless refine=False, τ is then divided by ten and the
+         sweeps go on until the gap is met
 Costs    one sweep: O(nnz) time, O(n + d) memory
 After    Platt 1998, in the simplified form of the lectures
 """
@@ -21,6 +22,7 @@ import numpy as np
 from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
 from maxmargin.errors import ParameterError
+from maxmargin.outcome import Status
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot, inner
 from maxmargin.solvers.base import dual_start, rows_at_once
@@ -49,6 +51,7 @@ class SmoSimple:
 
     tolerance: float = 1e-3
     passes: int = 5
+    refine: bool = True
 
     def __post_init__(self) -> None:
         if not (isinstance(self.tolerance, (int, float)) and 0 < self.tolerance < np.inf):
@@ -61,7 +64,7 @@ class SmoSimple:
         alpha, w, _ = dual_start(problem, alpha)
         return SmoState(alpha, w, self.tolerance)
 
-    def advance(self, problem: Problem, state: SmoState, rng: np.random.Generator) -> None:
+    def advance(self, problem: Problem, state: SmoState, rng: np.random.Generator) -> Status | None:
         """One sweep, or a part of it."""
         n, start = len(problem.counted), state.position
         stop = min(n, start + rows_at_once(problem))
@@ -73,15 +76,18 @@ class SmoSimple:
         state.changed += changed
         state.visited += stop - start
         state.position = stop % n
-        if state.position == 0:
-            self.end_sweep(state)
+        return self.end_sweep(state) if state.position == 0 else None
 
-    def end_sweep(self, state: SmoState) -> None:
-        """After enough sweeps without a change, ask for more."""
+    def end_sweep(self, state: SmoState) -> Status | None:
+        """After enough sweeps without a change, ask for more or be content."""
         state.quiet = 0 if state.changed else state.quiet + 1
         state.changed = 0
-        if state.quiet >= self.passes:
-            state.quiet, state.tau = 0, state.tau / 10.0
+        if state.quiet < self.passes:
+            return None
+        if not self.refine:
+            return Status.SETTLED
+        state.quiet, state.tau = 0, state.tau / 10.0
+        return None
 
     def point(self, problem: Problem, state: SmoState) -> Point:
         """A dual point; the certificate finds the best b."""

@@ -1,0 +1,213 @@
+"""maxmargin race FILE --solvers a,b,c: several solvers on one problem, as a table and as a picture."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from maxmargin.cli.options import (
+    Bias,
+    BiasScale,
+    DataFile,
+    Json,
+    Lam,
+    Loss,
+    MaxEpochs,
+    Penalty,
+    Quiet,
+    Seed,
+    Threads,
+    Tol,
+    ZeroBased,
+    parsed,
+)
+
+if TYPE_CHECKING:
+    from maxmargin.racing import Lap, Race
+
+STOPPED_EARLY = 3
+NOTHING = "—"
+COLUMNS = 7  # of gaps, at most
+
+
+def race(
+    file: DataFile,
+    solvers: Annotated[
+        str, typer.Option(metavar="A,B,...", help="Names, with options as NAME:OPTION=VALUE, such as pegasos:batch=32.")
+    ],
+    C: Penalty = 1.0,
+    lam: Lam = None,
+    loss: Loss = "hinge",
+    bias: Bias = "free",
+    bias_scale: BiasScale = 1.0,
+    tol: Tol = 1e-6,
+    time_limit: Annotated[float, typer.Option(help="Seconds for each solver.")] = 10.0,
+    max_epochs: MaxEpochs = None,
+    test: Annotated[Path | None, typer.Option(help="A file to test the models on.")] = None,
+    holdout: Annotated[float, typer.Option(help="Without --test, the part of the rows that is held out; or 0.")] = 0.2,
+    positive: Annotated[str | None, typer.Option(help="The class that is against the rest, of several.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the curves into this file: .png, .svg, .pdf ...")] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    zero_based: ZeroBased = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> int:
+    """Run solvers one after another on FILE, and compare objective, gap and test error.
+
+    Ctrl-C ends the race and shows what was run. Exit code: 0 the race was run, 1 error, 3 ended by Ctrl-C.
+    """
+    import json as jsonlib
+
+    from maxmargin import racing
+    from maxmargin.cli.progress import progress
+    from maxmargin.files import check_apart
+    from maxmargin.picture import check_picture
+
+    if plot:
+        check_picture(plot)
+        check_apart(file, plot)
+        check_apart(test, plot)
+    with progress(tol, quiet) as show:
+        found = racing.race(
+            file, solvers=[entrant(one) for one in solvers.split(",")], C=C, lam=lam, loss=loss, bias=bias,
+            bias_scale=bias_scale, tol=tol, max_seconds=time_limit, max_epochs=max_epochs, test=test, holdout=holdout,
+            positive=positive, seed=seed, threads=threads, zero_based=zero_based,
+            callback=lambda name, record: show(replace(record, problem=name)),
+        )  # fmt: skip
+    if json:
+        print(jsonlib.dumps(finite(as_json(found, plot))))
+    else:
+        print_tables(found)
+    if plot:
+        found.draw(plot)
+        if not json:
+            print(f"drew {plot}")
+    return STOPPED_EARLY if found.interrupted else 0
+
+
+def entrant(text: str) -> tuple[str, dict[str, Any]]:
+    """A solver and its options, from NAME:OPTION=VALUE:..."""
+    name, *options = text.strip().split(":")
+    return name, parsed(options, f"--solvers {name}:")
+
+
+def print_tables(race: Race) -> None:
+    """The figures for people."""
+    from rich.console import Console
+
+    console = Console(markup=False, highlight=False)
+    console.print(f"{race.title}\n")
+    console.print(standings(race))
+    for lap in race.laps:
+        if lap.refusal:
+            console.print(f"refused: {lap.refusal}")
+    console.print("\nabove, gap: at most so far above the optimum, by the best bound and by its own")
+    if tested := race.facts["tested"]:
+        console.print(f"error: on {tested:,} rows that no solver has seen")
+    if limits := decades(race):
+        console.print("\nseconds until the gap was at most")
+        console.print(times(race, limits))
+    if race.interrupted:
+        console.print("The race was ended before all was run.")
+
+
+def table(headings: list[str]) -> Any:
+    """A table whose first column may fold and whose others are numbers."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False, show_edge=False)
+    made.add_column(headings[0], overflow="fold")
+    for heading in headings[1:]:
+        made.add_column(heading, justify="left" if heading == "status" else "right", no_wrap=True)
+    return made
+
+
+def standings(race: Race) -> Any:
+    """Where each solver ended."""
+    made = table(["solver", "objective", "above", "gap", "error", "epochs", "seconds", "status"])
+    for lap in race.laps:
+        if lap.outcome is None:
+            made.add_row(lap.name, *[NOTHING] * 6, "refused")
+            continue
+        outcome, last = lap.outcome, lap.curve[-1]
+        made.add_row(
+            lap.name,
+            f"{last.objective:.6g}",
+            tiny(race.above(last.objective)),
+            tiny(last.gap),
+            NOTHING if last.test_error is None else f"{last.test_error:.2%}",
+            f"{outcome.epochs:.0f}",
+            f"{outcome.seconds:.2f}",
+            outcome.status.value,
+        )
+    return made
+
+
+def times(race: Race, limits: list[float]) -> Any:
+    """How soon each solver came how near."""
+    made = table(["solver", *(f"{limit:.0e}" for limit in limits)])
+    for lap in race.finishers:
+        reached = [lap.reached(limit) for limit in limits]
+        made.add_row(lap.name, *(NOTHING if when is None else f"{when:.3f}" for when in reached))
+    return made
+
+
+def decades(race: Race) -> list[float]:
+    """Powers of ten that some gap has come down to, no finer than was asked for; every other one if they are many."""
+    gaps = [moment.gap for lap in race.finishers for moment in lap.curve if moment.gap < 1.0]
+    least = max(min(gaps, default=1.0), race.facts["tol"])
+    found = [limit for limit in (float(f"1e-{power}") for power in range(1, 16)) if limit >= least]
+    return found[:: 1 + len(found) // (COLUMNS + 1)]
+
+
+def tiny(value: float) -> str:
+    """A small number in words."""
+    from math import isfinite
+
+    return f"{max(value, 0.0):.1e}" if isfinite(value) else NOTHING
+
+
+def as_json(race: Race, plot: Path | None) -> dict[str, Any]:
+    """All the figures, one object."""
+    return {
+        **race.facts,
+        "bound": race.bound,
+        "interrupted": race.interrupted,
+        "laps": [lap_as_json(race, lap) for lap in race.laps],
+        "plot": None if plot is None else str(plot),
+    }
+
+
+def lap_as_json(race: Race, lap: Lap) -> dict[str, Any]:
+    """One lap: where it ended and its curves, column by column."""
+    facts = {"name": lap.name, "solver": lap.solver, "options": lap.options}
+    if lap.outcome is None:
+        return {**facts, "status": "REFUSED", "refusal": lap.refusal}
+    outcome, last = lap.outcome, lap.curve[-1]
+    curve = [asdict(moment) for moment in lap.curve]
+    return {
+        **facts,
+        "status": outcome.status.name,
+        "seconds": outcome.seconds,
+        "epochs": outcome.epochs,
+        "primal": outcome.certificate.primal,
+        "dual": outcome.certificate.dual,
+        "relative_gap": outcome.certificate.relative_gap,
+        "above": race.above(outcome.certificate.primal),
+        "test_error": last.test_error,
+        "curve": {key: [moment[key] for moment in curve] for key in curve[0]},
+    }
+
+
+def finite(value: Any) -> Any:
+    """The same with None for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: finite(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [finite(part) for part in value]
+    return None if isinstance(value, float) and not abs(value) < float("inf") else value

@@ -1,0 +1,377 @@
+"""A race: several solvers, one after the other, on one problem and by one clock.
+
+A lap is a run of `solve` from nothing. Before it the solver runs for a moment on a few of the rows, so that what is
+timed has been compiled. At each certificate the clock stands still while the best model so far is tried on rows that
+no solver has seen.
+
+All laps solve the same problem, so the highest dual objective of any of them bounds the objective of every one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from maxmargin.certificate import Certified
+from maxmargin.choose import choose
+from maxmargin.cores import thread_count
+from maxmargin.errors import DataError, MaxmarginError, ParameterError, RefusedError
+from maxmargin.interrupts import noticed
+from maxmargin.labels import check_length, encode, show, signs
+from maxmargin.outcome import Record
+from maxmargin.passes import scores
+from maxmargin.problem import Problem, checked_weights, is_number, penalty, pose
+from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows
+from maxmargin.rows.take import take
+from maxmargin.solve import Limits, Outcome, solve
+from maxmargin.solvers import find_solver
+from maxmargin.solvers.base import Solver
+from maxmargin.training import check_names, checked_limits, checked_seed, gather
+
+FEW = 64  # rows to warm up on
+CLASSES_SHOWN = 8
+
+Callback = Callable[[str, Record], Any]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One point of a curve, all of it of the best so far: objective, dual bound, relative gap, error on unseen rows."""
+
+    seconds: float
+    epochs: float
+    objective: float
+    bound: float
+    gap: float
+    test_error: float | None
+
+
+@dataclass(eq=False)
+class Lap:
+    """How one solver fared; one that refused the problem has a `refusal` and no outcome."""
+
+    name: str
+    solver: str
+    options: dict[str, Any]
+    outcome: Outcome | None = field(default=None, repr=False)
+    curve: list[Moment] = field(default_factory=list, repr=False)
+    refusal: str = ""
+
+    def reached(self, gap: float) -> float | None:
+        """Seconds until the relative gap was at most that; None if it never was."""
+        return next((moment.seconds for moment in self.curve if moment.gap <= gap), None)
+
+
+@dataclass(eq=False)
+class Race:
+    """All laps; `facts` says of what: data, sizes, loss, C, bias, seed, and how many rows were `tested` on."""
+
+    laps: list[Lap]
+    facts: dict[str, Any]
+    interrupted: bool = False
+
+    @property
+    def finishers(self) -> list[Lap]:
+        """The laps of those who did not refuse."""
+        return [lap for lap in self.laps if lap.outcome]
+
+    @property
+    def bound(self) -> float:
+        """The highest dual objective of all: no model has an objective below it."""
+        return max((lap.outcome.certificate.dual for lap in self.laps if lap.outcome), default=-np.inf)
+
+    @property
+    def title(self) -> str:
+        """What was raced on, in a line."""
+        facts = self.facts
+        where = f"{Path(facts['data']).name}: " if facts["data"] else ""
+        sizes = f"{facts['n']:,} × {facts['d']:,}"
+        return f"{where}{sizes}, {facts['loss']} loss, bias {facts['bias']}, C = {facts['C']:g}"
+
+    def above(self, objective: float) -> float:
+        """How far, at most, that is above the optimum, as a part of the bound; infinite where the bound is not > 0."""
+        return max(objective - self.bound, 0.0) / self.bound if self.bound > 0 else np.inf
+
+    def draw(self, path: str | Path) -> None:
+        """Draw the curves into a file: .png, .svg, .pdf or whatever else matplotlib can write."""
+        from maxmargin.picture import draw
+
+        draw(self, path)
+
+
+def race(
+    X: Any,
+    y: Any = None,
+    *,
+    solvers: Iterable[str | tuple[str, dict[str, Any]]],
+    loss: str = "hinge",
+    C: float = 1.0,
+    lam: float | None = None,
+    bias: str = "free",
+    bias_scale: float = 1.0,
+    weights: Any = None,
+    test: Any = None,
+    holdout: float = 0.2,
+    positive: Any = None,
+    tol: float = 1e-6,
+    max_seconds: float | None = 10.0,
+    max_epochs: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    callback: Callback | None = None,
+    zero_based: bool = False,
+) -> Race:
+    """Run solvers one after another on the same problem, and keep the curves that lectures draw.
+
+    Parameters
+    ----------
+    X, y, loss, C, lam, bias, bias_scale, weights, seed, threads, zero_based : as in `train`
+    solvers : names, or pairs of a name and its options, such as ("pegasos", {"batch": 32})
+    test : rows to try the models on: a path, or a pair (X, y)
+    holdout : without `test`, the part of the rows that is held out for it; 0 for none
+    positive : the class that is raced against the rest; needed for more than two classes
+    tol : relative duality gap that ends a lap
+    max_seconds, max_epochs : limits of each lap
+    callback : called with the name of the lap and a `Record`; a true return value ends the race
+
+    Returns
+    -------
+    Race
+        with `laps`, `bound`, `facts`, `interrupted` and `draw`.
+
+    Examples
+    --------
+    >>> import maxmargin
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 2.0]], [0, 0, 1, 1]
+    >>> laps = maxmargin.race(X, y, solvers=["dual_pairs", "newton"], holdout=0).laps
+    >>> [(lap.name, "refused" if lap.refusal else lap.outcome.status.name) for lap in laps]
+    [('dual_pairs', 'CONVERGED'), ('newton', 'refused')]
+    """
+    entrants = checked_entrants(solvers, loss, bias)
+    limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), thread_count(threads), checked_seed(seed)
+    check_holdout(holdout)
+    rows, labels = gather(X, y, zero_based, threads)
+    name = named(X, "y")
+    classes, codes = encode(labels, count_rows(rows), name)
+    side = side_of(classes, positive, name)
+    signed = signs(codes, side)
+    weights = None if weights is None else checked_weights(weights, signed)
+    unseen: Unseen | None = None
+    if test is not None:
+        unseen = taken_test(test, classes, side, count_columns(rows), zero_based, threads)
+    else:
+        away = held_out(signed, holdout, seed)
+        if away.any():
+            unseen = Unseen(picked(rows, away), signed[away], threads)
+            rows, signed, weights = picked(rows, ~away), signed[~away], None if weights is None else weights[~away]
+    problem = pose(
+        rows, signed, loss=loss, C=C, lam=lam, weights=weights, bias=bias, bias_scale=bias_scale, threads=threads
+    )
+    facts = {
+        "data": named(X, ""), "n": problem.n, "d": problem.d, "nnz": problem.nnz,
+        "tested": len(unseen.y) if unseen else 0, "positive": show(classes[side]),
+        "loss": loss, "C": penalty(problem.n, C, lam), "bias": bias, "bias_scale": float(bias_scale),
+        "tol": float(tol), "seed": seed,
+    }  # fmt: skip
+    laps, interrupted = run_all(problem, entrants, limits, unseen, seed, callback)
+    if all(lap.refusal for lap in laps):
+        raise RefusedError(f"no solver takes this problem: {'; '.join(lap.refusal for lap in laps)}")
+    return Race(laps, facts, interrupted)
+
+
+def run_all(
+    problem: Problem,
+    entrants: list[tuple[str, dict[str, Any]]],
+    limits: Limits,
+    unseen: Unseen | None,
+    seed: int,
+    callback: Callback | None,
+) -> tuple[list[Lap], bool]:
+    """One lap after the other, until all are run or an interrupt ends the race."""
+    found = [(name if name != "auto" else choose(problem)[0], options) for name, options in entrants]
+    ready = [find_solver(name, options) for name, options in found]
+    laps = [
+        Lap(label(asked, name, options), name, options)
+        for (asked, _), (name, options) in zip(entrants, found, strict=True)
+    ]
+    with noticed() as interrupt:
+        for number, (lap, solver) in enumerate(zip(laps, ready, strict=True), 1):
+            run(lap, problem, solver, limits, unseen, seed, callback, interrupt)
+            if interrupt.is_set():
+                return laps[:number], True
+    return laps, False
+
+
+def run(
+    lap: Lap,
+    problem: Problem,
+    solver: Solver,
+    limits: Limits,
+    unseen: Unseen | None,
+    seed: int,
+    callback: Callback | None,
+    interrupt: Event,
+) -> None:
+    """Warm up, then run one lap against the clock."""
+
+    def watch(record: Record, found: Certified) -> None:
+        error = lap.curve[-1].test_error if lap.curve else None
+        if unseen and record.certificate.primal <= record.best.primal:
+            error = unseen.error(found.w, found.b)
+        best = record.best
+        lap.curve.append(Moment(record.seconds, record.epochs, best.primal, best.dual, best.relative_gap, error))
+
+    def tell(record: Record) -> Any:
+        return callback(lap.name, record) if callback else None
+
+    try:
+        warm_up(problem, solver, interrupt)
+        lap.outcome = solve(problem, solver, limits, seed=seed, callback=tell, interrupt=interrupt, watch=watch)
+    except MaxmarginError as error:
+        lap.refusal = str(error) if str(error).startswith(solver.name) else f"{lap.name}: {error}"
+
+
+def warm_up(problem: Problem, solver: Solver, interrupt: Event) -> None:
+    """Run everything once on a few rows of the same storage; on all of them where a few will not do."""
+    try:
+        solve(few(problem), solver, Limits(max_epochs=2.0), interrupt=interrupt)
+    except MaxmarginError:
+        solve(problem, solver, Limits(max_epochs=1e-9), interrupt=interrupt)
+
+
+def few(problem: Problem) -> Problem:
+    """A few rows of both classes, as they are stored."""
+    mask = np.zeros(problem.n, dtype=bool)
+    for sign in (-1, 1):
+        mask[np.flatnonzero((problem.y == sign) & (problem.C > 0))[: FEW // 2]] = True
+    return replace(problem, rows=picked(problem.rows, mask), y=problem.y[mask], C=problem.C[mask])
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """Rows to try a model on."""
+
+    rows: Rows
+    y: np.ndarray
+    threads: int
+
+    def error(self, w: np.ndarray, b: float) -> float:
+        """The part of them that the model gets wrong."""
+        values = scores(self.rows, w[: count_columns(self.rows)], self.threads) + b
+        return float(np.mean(signs(values > 0, True) != self.y))
+
+
+def taken_test(test: Any, classes: np.ndarray, side: int, d: int, zero_based: bool, threads: int) -> Unseen:
+    """Rows to try on as the caller gave them, with labels as the training data have them."""
+    name = named(test, "test")
+    try:
+        X, y = (test, None) if is_path(test) else test
+    except (TypeError, ValueError):
+        raise ParameterError("test must be the path of a file, or a pair (X, y)") from None
+    rows, y = gather(X, y, zero_based, threads)
+    if count_columns(rows) > d:
+        raise DataError(
+            f"{name} has {count_columns(rows)} features, but the training data have {d}: prepare both in the same way"
+        )
+    y = check_length(y, count_rows(rows))
+    if not len(y):
+        raise DataError(f"{name} has 0 rows: there is nothing to test on")
+    right = same(y, classes[side])
+    strange = ~right & ~same(y, classes[1 - side]) if len(classes) == 2 else np.zeros(len(y), dtype=bool)
+    if strange.any():
+        raise DataError(f"{name} has the label {show(y[strange][0])}, the training data only {shown(classes)}")
+    return Unseen(rows, signs(right, True), threads)
+
+
+def held_out(y: np.ndarray, part: float, seed: int) -> np.ndarray:
+    """Which examples are held out: that part of each class, drawn at random, but never all of it."""
+    away = np.zeros(len(y), dtype=bool)
+    rng = np.random.default_rng(seed)
+    for sign in (-1, 1) if part else ():
+        own = rng.permutation(np.flatnonzero(y == sign))
+        away[own[: min(max(round(part * len(own)), 1), len(own) - 1)]] = True
+    return away
+
+
+def picked(rows: Rows, mask: np.ndarray) -> Rows:
+    """Those rows, in their order and storage."""
+    if isinstance(rows, Dense):
+        return take(Dense(rows.values[mask]))
+    lengths = np.diff(rows.indptr)
+    stored = np.repeat(mask, lengths)
+    indptr = np.concatenate(([0], np.cumsum(lengths[mask]))).astype(rows.indptr.dtype)
+    return take(Csr(rows.values[stored], rows.indices[stored], indptr, rows.d))
+
+
+def side_of(classes: np.ndarray, positive: Any, name: str) -> int:
+    """The number of the class on the positive side."""
+    if positive is None:
+        if len(classes) > 2:
+            raise DataError(
+                f"{name} holds {len(classes)} classes ({shown(classes)}) and a race is of two: "
+                "say which one is against the rest, positive=LABEL (--positive LABEL)"
+            )
+        return 1
+    found = np.flatnonzero(same(classes, positive))
+    if not found.size:
+        raise ParameterError(f"positive={show(positive)} is no class of {name}: choose one of {shown(classes)}")
+    return int(found[0])
+
+
+def same(labels: np.ndarray, label: Any) -> np.ndarray:
+    """Which labels are that one: as numbers where both are, +1 and 1.0 alike, else as they are written."""
+    if labels.dtype.kind in "biuf":
+        try:
+            return np.asarray(labels == float(label))
+        except ValueError:
+            return np.zeros(len(labels), dtype=bool)
+    return np.array([show(one) == show(label) for one in labels.tolist()], dtype=bool)
+
+
+def shown(classes: np.ndarray) -> str:
+    """The first few classes in words."""
+    return ", ".join(map(show, classes[:CLASSES_SHOWN])) + (", ..." if len(classes) > CLASSES_SHOWN else "")
+
+
+def is_path(X: Any) -> bool:
+    """Whether it names a file."""
+    return isinstance(X, (str, os.PathLike))
+
+
+def named(X: Any, otherwise: str) -> str:
+    """The name of a file, or what else to call it."""
+    return os.fspath(X) if is_path(X) else otherwise
+
+
+def label(asked: str, name: str, options: dict[str, Any]) -> str:
+    """What a lap is called: the solver with its options."""
+    words = [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in options.items()]
+    return " ".join([name if asked == name else f"{asked} ({name})", *words])
+
+
+def checked_entrants(solvers: Any, loss: str, bias: str) -> list[tuple[str, dict[str, Any]]]:
+    """Names with options; what is not known is refused before a long file is read."""
+    entrants = []
+    for given in [solvers] if isinstance(solvers, str) else solvers:
+        try:
+            name, options = (given, {}) if isinstance(given, str) else given
+            entrants.append((name, dict(options)))
+        except (TypeError, ValueError):
+            raise ParameterError(f"solvers has {given!r}: give a name, or a pair of a name and its options") from None
+        check_names(loss, bias, *entrants[-1])
+    if not entrants:
+        raise ParameterError("solvers is empty: name those that are to race")
+    return entrants
+
+
+def check_holdout(holdout: Any) -> None:
+    """Refuse what is no part."""
+    if not (is_number(holdout) and 0 <= holdout < 1):
+        raise ParameterError(f"holdout={holdout!r} must be a number from 0 to below 1: the part of the rows to test on")
