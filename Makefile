@@ -5,8 +5,9 @@
 PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 python,\
     $(shell $(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $(name))))
 BIN := .venv/bin
+BENCHMARKS := bench-startup bench-reading bench-certified bench-lectures bench-step_cost
 
-.PHONY: demo test lint types imports tests bench-startup bench-reading bench-certified clean
+.PHONY: demo test lint types imports tests $(BENCHMARKS) clean
 
 demo: .venv/ready
 	@$(BIN)/maxmargin demo
@@ -26,7 +27,7 @@ imports: .venv/ready-dev
 tests: .venv/ready-dev
 	$(BIN)/python -m pytest
 
-bench-startup bench-reading bench-certified: bench-%: .venv/ready-bench
+$(BENCHMARKS): bench-%: .venv/ready-bench
 	$(BIN)/python benchmarks/$*.py --write benchmarks/results/$*.md
 
 .venv/made:

@@ -237,7 +237,7 @@ def test_implicit_steps_in_its_three_cases(length, w, expected):
     problem = posed(np.array([[length], [0.0]]), np.array([1.0, -1.0]), bias="none", C=1.0)
     v, a = np.array([w]), np.zeros(2)
     order = np.array([0, 1])
-    scale, _ = walk(
+    _, scale, _ = walk(
         problem.rows, problem.y, problem.C, problem.squared_norms, 0.0, v, a, 1.0, 0.0, order, 0, 1, np.array([0.5])
     )
     assert scale * v[0] == pytest.approx(expected)
@@ -493,3 +493,26 @@ def test_the_taught_smo_can_stop_as_taught():
     outcome = solve(problem, find_solver("smo_simple", {"refine": False, "passes": 20}), Limits(tol=1e-14))
     assert outcome.status is Status.SETTLED
     assert outcome.certificate.relative_gap < 1e-2
+
+
+@pytest.mark.parametrize("name", ["sgd", "implicit"])
+@pytest.mark.parametrize("step", [0.1, 0.9])
+def test_a_scale_that_falls_fast_is_no_trouble(name, step):
+    """(1 − γ)ⁿ leaves the floating-point numbers within an epoch; w must be that of the plain update."""
+    X, y = overlapping(n=4000)
+    problem = posed(X, y, bias="none", C=1e-3)
+    solver, rng = find_solver(name, {"schedule": "constant", "step": step}), np.random.default_rng(0)
+    state = solver.start(problem)
+    while state.t < 4000:
+        solver.advance(problem, state, rng)
+    w = np.zeros(5)
+    for i in state.order:
+        gamma = step if name == "sgd" else step / (1 + step)
+        m, most = y[i] * X[i] @ w, gamma * 4000 * 1e-3
+        if name == "sgd":
+            g = m < 1
+        else:
+            square = X[i] @ X[i]
+            g = min(max((1 - (1 - gamma) * m) / (most * square), 0), 1) if square else 1.0
+        w = (1 - gamma) * w + g * most * y[i] * X[i]
+    np.testing.assert_allclose(state.scale * state.v, w, rtol=1e-9)

@@ -238,7 +238,7 @@ class Loop:
         run = self.run
         history = list(run.history)
         certified = bool(history) and history[-1].epochs == self.epochs
-        if not certified and status not in FINAL:
+        if run.best is None or (not certified and status not in FINAL):
             history.append(self.certify())
         best = run.best
         assert best is not None

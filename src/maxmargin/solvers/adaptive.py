@@ -110,14 +110,20 @@ class Adaptive:
         for name in ("momentum", "decay"):
             value = getattr(self, name)
             if not (is_number(value) and 0 <= value < 1):
-                raise ParameterError(f"{name}={value!r} must be a number from 0 up to, but not, 1")
+                raise ParameterError(f"{name}={value!r} must be a number from 0 to below 1")
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Trail:
         """At w = 0, or at w(alpha), with nothing to remember."""
         v = Primal(problem).start(alpha)
-        state = Trail(v, np.zeros(problem.n), ridge=ridges(problem), **{name: np.zeros_like(v) for name in MEMORY})
-        state.square_weight[:] = self.method == "rmsprop"
-        return state
+        return Trail(
+            v,
+            np.zeros(problem.n),
+            ridge=ridges(problem),
+            velocity=np.zeros_like(v),
+            square=np.zeros_like(v),
+            velocity_weight=np.zeros_like(v),
+            square_weight=np.full_like(v, self.method == "rmsprop"),
+        )
 
     def advance(self, problem: Problem, state: Trail, rng: np.random.Generator) -> Status | None:
         """One epoch, or a part of it; where the steps run away, back to before it and the end."""
@@ -136,7 +142,6 @@ class Adaptive:
         if not np.all(np.abs(state.v) < LARGEST):
             state.v = before
             state.forget()
-            state.visited = max(state.visited, problem.n)  # no end without a certificate, and those are an epoch apart
             return Status.DIVERGED
         if state.position == 0:
             state.total += state.v

@@ -20,7 +20,7 @@ from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot
-from maxmargin.solvers.stochastic import Walk, begin, check_schedule, stand, steps
+from maxmargin.solvers.stochastic import TINY_SCALE, Walk, begin, check_schedule, stand, steps
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class Implicit:
         start, stop = state.open(problem, rng, 1, uniform=False)
         t = state.t + np.arange(1, stop - start + 1)
         eta = steps(self.schedule, self.step, float(np.mean(problem.C)), t)
-        state.scale, state.s = walk(
+        done, state.scale, state.s = walk(
             problem.rows, problem.y, problem.C, problem.squared_norms, problem.bias_square,
             state.v, state.a, state.scale, state.s, state.order, start, stop, eta / (1.0 + eta),
         )  # fmt: skip
-        state.t = int(t[-1])
+        state.t += done
         state.fold()
-        state.close(start, stop)
+        state.close(start, start + done)
 
     def point(self, problem: Problem, state: Walk) -> Point:
         """A dual point, with w = w(α)."""
@@ -60,9 +60,11 @@ class Implicit:
 
 @compiled
 def walk(rows, y, C, Q, B2, v, a, scale, s, order, start, stop, gamma):
-    """Visit order[start:stop] with the steps gamma."""
+    """Visit order[start:stop] with the steps gamma, as far as the scale is not tiny; how far that is."""
     n = order.size
     for j in range(stop - start):
+        if scale < TINY_SCALE:
+            return j, scale, s
         i, keep = order[start + j], 1.0 - gamma[j]
         m = y[i] * scale * (dot(rows, i, v) + B2 * s)
         most = gamma[j] * n * C[i]
@@ -74,4 +76,4 @@ def walk(rows, y, C, Q, B2, v, a, scale, s, order, start, stop, gamma):
             axpy(rows, i, step * y[i], v)
             a[i] += step
             s += step * y[i]
-    return scale, s
+    return stop - start, scale, s

@@ -65,8 +65,9 @@ def walk(rows, y, C, Q, B2, v, a, scale, s, t, order, start, stop, k, hit, radiu
     """Visit order[start:stop], k examples a step; `radius` is the square of the ball's."""
     n = order.size
     norm = 0.0
-    for j in range(v.size):
-        norm += v[j] * v[j]
+    if radius < np.inf:
+        for j in range(v.size):
+            norm += v[j] * v[j]
     for first in range(start, stop, k):
         t += 1
         size = min(k, stop - first)
@@ -88,6 +89,6 @@ def walk(rows, y, C, Q, B2, v, a, scale, s, t, order, start, stop, k, hit, radiu
                 a[i] += step
                 s += step * y[i]
         square = scale * scale * (norm + B2 * s * s)
-        if square > radius:
+        if radius < np.inf and square > radius:
             scale *= np.sqrt(radius / square)
     return scale, s, t

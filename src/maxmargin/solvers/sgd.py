@@ -24,7 +24,16 @@ from maxmargin.dual_terms import answer
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot
-from maxmargin.solvers.stochastic import AveragedWalk, Walk, begin, check_schedule, stand, steps
+from maxmargin.solvers.stochastic import (
+    SMALL_SCALE,
+    TINY_SCALE,
+    AveragedWalk,
+    Walk,
+    begin,
+    check_schedule,
+    stand,
+    steps,
+)
 from maxmargin.solvers.sweeps import check_sampling
 
 OUTPUTS = ("last", "average", "suffix")
@@ -63,15 +72,15 @@ class Sgd:
         t = state.t + np.arange(1, stop - start + 1)
         gamma = steps(self.schedule, self.step, float(np.mean(problem.C)), t + warm_up(problem))
         free = KAPPA * float(np.mean(problem.squared_norms)) if problem.bias == "free" else 0.0
-        state.scale, state.s, state.b, state.weight = walk(
+        done, state.scale, state.s, state.b, state.weight = walk(
             problem.rows, problem.y, problem.dual_term, problem.bias_square, free,
             state.v, state.a, state.scale, state.s, state.b, state.order, start, stop, gamma,
-            averaging, state.weight, state.lag, state.lag_a,
+            averaging, state.weight, state.lag, state.lag_a, SMALL_SCALE if averaging else TINY_SCALE,
         )  # fmt: skip
-        state.t = int(t[-1])
-        state.count += (stop - start) * averaging
+        state.t += done
+        state.count += done * averaging
         state.fold()
-        state.close(start, stop)
+        state.close(start, start + done)
 
     def point(self, problem: Problem, state: AveragedWalk) -> Point:
         """A dual point, with w = w(α): the last, or the mean of those that were summed."""
@@ -96,10 +105,12 @@ def doubled(state: AveragedWalk, problem: Problem) -> bool:
 
 
 @compiled
-def walk(rows, y, term, B2, free, v, a, scale, s, b, order, start, stop, gamma, averaging, weight, lag, lag_a):
-    """Visit order[start:stop] with the steps gamma."""
+def walk(rows, y, term, B2, free, v, a, scale, s, b, order, start, stop, gamma, averaging, weight, lag, lag_a, least):
+    """Visit order[start:stop] with the steps gamma, as far as the scale stays above the least; how far that is."""
     n = order.size
     for j in range(stop - start):
+        if scale < least:
+            return j, scale, s, b, weight
         i = order[start + j]
         m = y[i] * (scale * (dot(rows, i, v) + B2 * s) + b)
         given = gamma[j] * n * answer(term, i, m)
@@ -117,4 +128,4 @@ def walk(rows, y, term, B2, free, v, a, scale, s, b, order, start, stop, gamma, 
                 axpy(rows, i, weight * given / scale * y[i], lag)
                 lag_a[i] += weight * given / scale
         weight += scale
-    return scale, s, b, weight
+    return stop - start, scale, s, b, weight

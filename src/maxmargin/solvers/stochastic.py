@@ -29,7 +29,8 @@ from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import dual_start, rows_at_once
 
-SMALL_SCALE = 1e-6
+SMALL_SCALE = 1e-6  # at the end of a call, and where sums of w are kept: below, they would cancel
+TINY_SCALE = 1e-100  # within a call
 SCHEDULES = ("1/t", "over_t", "over_t_C", "over_sqrt_t", "constant")
 
 
@@ -51,9 +52,12 @@ class Walk:
         """The part of the epoch to walk now, in whole batches; at its beginning, an order for it."""
         if self.position == 0:
             counted = problem.counted
-            self.order = rng.choice(counted, len(counted)) if uniform else rng.permutation(counted)
+            self.order = np.zeros_like(counted) if uniform else rng.permutation(counted)
         rows = max(1, rows_at_once(problem) // batch) * batch
-        return self.position, min(self.position + rows, len(self.order))
+        start, stop = self.position, min(self.position + rows, len(self.order))
+        if uniform:  # no more draws than there are steps
+            self.order[start:stop] = rng.choice(problem.counted, stop - start)
+        return start, stop
 
     def close(self, start: int, stop: int) -> None:
         """Account for the visits."""
