@@ -90,6 +90,11 @@ class Problem:
         """The examples with a weight above zero; the others are in the data but not in the problem."""
         return np.flatnonzero(self.C > 0)
 
+    @cached_property
+    def mean_C(self) -> float:
+        """The mean of the C's."""
+        return float(np.mean(self.C))
+
     @property
     def bias_square(self) -> float:
         """B² of a regularised bias; 0 where b is absent or free, so that B² s is 0."""

@@ -14,7 +14,7 @@ Rate     after e epochs γ = γ₀ r and 1 − β₂ = (1 − decay) r,  r = 1/�
          a large g makes s larger and so counts for less than its share
 Output   the mean of (w, b) at the ends of the epochs since their number was a power of two
 Keeps    for hinge α_i = the mean of a_i over the same epochs, which is in its box; a smooth loss gives α by the margins
-Costs    one epoch: O(nnz + d) time, O(n + d) memory; a step reads and moves only what its row stores
+Costs    one epoch: O(nnz) time, O(n + d) memory; a step reads and moves only what its row stores
 After    Polyak 1964; Sutskever et al., ICML 2013; Duchi, Hazan, Singer, JMLR 2011; Tieleman, Hinton 2012;
          Kingma, Ba, ICLR 2015
 """
@@ -74,8 +74,11 @@ class Trail(Walk):
     """A walk with memory: `v` is w, or (w, b), at a scale of 1; `a` sums what each example was given.
 
     To each coordinate of v belong its ridge λ n/n_k, what its method remembers, and for Adam the weights 1 − βᶜ of it.
-    `total` sums v at the ends of `count` epochs, and `a` is over the same epochs and the one under way.
+    `total` sums v at the ends of `count` epochs, and `a` is over the same epochs and the one under way. Features that
+    no row stores stay where they start: `used` are the others, with b.
     """
+
+    used: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     ridge: np.ndarray = field(default_factory=lambda: np.zeros(0))
     velocity: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -87,7 +90,7 @@ class Trail(Walk):
 
     def forget(self) -> None:
         """Begin the sums anew."""
-        self.total, self.a, self.count = np.zeros_like(self.v), np.zeros_like(self.a), 0
+        self.total, self.a, self.count = np.zeros(len(self.used)), np.zeros_like(self.a), 0
 
 
 @dataclass(frozen=True)
@@ -114,11 +117,12 @@ class Adaptive:
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Trail:
         """At w = 0, or at w(alpha), with nothing to remember."""
-        v = Primal(problem).start(alpha)
+        v, counts = Primal(problem).start(alpha), visits_of(problem)
         return Trail(
             v,
             np.zeros(problem.n),
-            ridge=ridges(problem),
+            used=np.flatnonzero(counts),
+            ridge=ridges(problem, counts),
             velocity=np.zeros_like(v),
             square=np.zeros_like(v),
             velocity_weight=np.zeros_like(v),
@@ -131,7 +135,7 @@ class Adaptive:
         start, stop = state.open(problem, rng, 1, uniform=False)
         if start == 0 and 2 * state.count >= state.t // n:  # so the sums are over half of the run, or more
             state.forget()
-        before, t = state.v.copy(), state.t + np.arange(stop - start)
+        before, t = state.v[state.used], state.t + np.arange(stop - start)
         walk(
             problem.rows, problem.d, problem.y, problem.dual_term, n / float(np.sum(problem.C)), state.ridge,
             self.rule(problem, state.ridge), state.v, *(getattr(state, name) for name in MEMORY), state.a,
@@ -139,18 +143,21 @@ class Adaptive:
         )  # fmt: skip
         state.t += stop - start
         state.close(start, stop)
-        if not np.all(np.abs(state.v) < LARGEST):
-            state.v = before
+        if not np.all(np.abs(state.v[state.used]) < LARGEST):
+            state.v[state.used] = before
             state.forget()
             return Status.DIVERGED
         if state.position == 0:
-            state.total += state.v
+            state.total += state.v[state.used]
             state.count += 1
         return None
 
     def point(self, problem: Problem, state: Trail) -> Point:
         """The means over the epochs that were summed."""
-        point = Primal(problem).point(state.total / state.count if state.count else state.v)
+        v = state.v.copy()
+        if state.count:
+            v[state.used] = state.total / state.count
+        point = Primal(problem).point(v)
         if problem.loss.smooth:
             return point
         visits = np.full(problem.n, state.count)
@@ -179,13 +186,18 @@ class Adaptive:
         return min(own, (1.0 - self.momentum) / steepest(problem, ridge))
 
 
-def ridges(problem: Problem) -> np.ndarray:
-    """λ n/n_k for the weights; for b λ/B², or 0 where it is free."""
-    ridge, n = Primal(problem).ridge, len(problem.counted)
-    counts = np.full(len(ridge), n)
+def visits_of(problem: Problem) -> np.ndarray:
+    """n_k: in how many of the counted rows each feature is stored; b is in all of them."""
+    counts = np.full(problem.d + (problem.bias != "none"), len(problem.counted))
     counts[: problem.d] = 0
     count(problem.rows, problem.counted, counts)
-    return np.asarray(ridge * n / (np.maximum(counts, 1) * np.sum(problem.C)))
+    return counts
+
+
+def ridges(problem: Problem, counts: np.ndarray) -> np.ndarray:
+    """λ n/n_k for the weights; for b λ/B², or 0 where it is free."""
+    n = len(problem.counted)
+    return np.asarray(Primal(problem).ridge * n / (np.maximum(counts, 1) * np.sum(problem.C)))
 
 
 def steepest(problem: Problem, ridge: np.ndarray) -> float:

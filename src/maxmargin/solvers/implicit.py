@@ -44,7 +44,7 @@ class Implicit:
         """One epoch, or a part of it."""
         start, stop = state.open(problem, rng, 1, uniform=False)
         t = state.t + np.arange(1, stop - start + 1)
-        eta = steps(self.schedule, self.step, float(np.mean(problem.C)), t)
+        eta = steps(self.schedule, self.step, problem.mean_C, t)
         done, state.scale, state.s = walk(
             problem.rows, problem.y, problem.C, problem.squared_norms, problem.bias_square,
             state.v, state.a, state.scale, state.s, state.order, start, stop, eta / (1.0 + eta),

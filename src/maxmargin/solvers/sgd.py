@@ -70,7 +70,7 @@ class Sgd:
         if averaging and start == 0 and (state.t == 0 or (self.output == "suffix" and doubled(state, problem))):
             state.forget()
         t = state.t + np.arange(1, stop - start + 1)
-        gamma = steps(self.schedule, self.step, float(np.mean(problem.C)), t + warm_up(problem))
+        gamma = steps(self.schedule, self.step, problem.mean_C, t + warm_up(problem))
         free = KAPPA * float(np.mean(problem.squared_norms)) if problem.bias == "free" else 0.0
         done, state.scale, state.s, state.b, state.weight = walk(
             problem.rows, problem.y, problem.dual_term, problem.bias_square, free,
