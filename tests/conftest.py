@@ -17,12 +17,18 @@ if os.environ.get("CI"):
 def weak_duality_holds_at_every_certificate(monkeypatch):
     def checked(problem, point):
         found = certificate.certify(problem, point)
-        assert found.certificate.gap >= -1e-9 * abs(found.certificate.primal)
+        noise = 0.0 if problem.ridge else margin_rounding(problem, found)
+        assert found.certificate.gap >= -1e-9 * abs(found.certificate.primal) - noise
         assert np.all(found.alpha >= 0)
         assert np.all(found.alpha <= problem.loss.upper(problem.C))
-        if problem.bias == "free":
-            whole = found.alpha.sum() if problem.ridge else problem.C.sum()  # the bound pays for the rest
-            assert abs(found.alpha @ problem.y) <= 1e-9 * max(whole, 1e-300)
+        if problem.bias == "free" and problem.ridge:  # without a ridge the bound pays for what is left
+            assert abs(found.alpha @ problem.y) <= 1e-9 * max(found.alpha.sum(), 1e-300)
         return found
 
     monkeypatch.setattr(solve, "certify", checked)
+
+
+def margin_rounding(problem, found):
+    """What float64 may do to the margins, and so to P, where nothing keeps w small."""
+    lengths = np.sqrt(problem.squared_norms) * np.linalg.norm(found.w) + abs(found.b)
+    return 1e-15 * np.sum(problem.C * lengths)

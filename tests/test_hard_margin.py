@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import EVERY_BIAS, STORAGES, overlapping
+from scipy import sparse
 from scipy.optimize import linprog, minimize
 
 import maxmargin
@@ -180,11 +181,68 @@ def test_logistic_without_regularisation(solver, bias, storage):
     np.testing.assert_allclose((result.alpha * y) @ Z, 0.0, atol=1e-9)
 
 
-def test_logistic_without_regularisation_by_iteration(monkeypatch):
+def test_with_too_many_features_there_is_an_answer_but_no_bound(monkeypatch):
     monkeypatch.setattr("maxmargin.balance.FEW", 0)
     X, y = overlapping(n=200, d=4)
-    result = train(X, y, loss="logistic", C=np.inf, tol=1e-7)
-    assert result.status is Status.CONVERGED
+    result = train(X, y, loss="logistic", C=np.inf, solver="lbfgs")
+    monkeypatch.undo()
+    assert result.status is Status.STALLED
+    assert result.certificate.relative_gap == np.inf
+    assert result.certificate.primal == pytest.approx(train(X, y, loss="logistic", C=np.inf).certificate.primal)
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs"])
+@pytest.mark.parametrize("apart", [1e-3, 1e-6, 1e-9, 1e-11, 1e-12])
+def test_features_that_are_nearly_copies_make_no_false_bound(solver, apart):
+    """Their difference, blown up, is the feature that separates: no bound may be above the optimum with that."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 200))
+    y = np.where(z + 0.5 * rng.normal(size=200) > 0, 1.0, -1.0)
+    X = np.column_stack([x, x + apart * z])
+    best = train(np.column_stack([x, (X[:, 1] - x) / apart]), y, loss="logistic", C=np.inf).certificate.primal
+    result = train(X, y, loss="logistic", C=np.inf, solver=solver, max_seconds=5)
+    if result.status is Status.CONVERGED:
+        assert result.certificate.primal == pytest.approx(best, rel=1e-4)
+    assert result.certificate.dual <= best * (1 + 1e-2)
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e6])
+def test_logistic_far_from_the_origin(offset):
+    X, y = overlapping(n=200, d=2)
+    near, far = (train(X + shift, y, loss="logistic", C=np.inf) for shift in (0.0, offset))
+    assert far.status is Status.CONVERGED
+    assert far.certificate.primal == pytest.approx(near.certificate.primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("bias", ["free", "regularised"])
+def test_an_offset_proves_nothing_in_sparse_rows_either(bias):
+    X = sparse.csr_array(np.array([[1e10], [1e10 + 1], [1e10 - 1], [1e10 + 2]]))
+    result = train(X, [-1, 1, -1, 1], C=np.inf, bias=bias, max_epochs=2000)
+    assert result.status is not Status.NOT_SEPARABLE
+
+
+def test_a_gap_that_rounding_makes_negative_ends():
+    X = (1e7 + 0.3 * np.arange(20))[:, None]
+    assert train(X, np.where(np.arange(20) >= 10, 1, -1), C=np.inf).status in (Status.STALLED, Status.CONVERGED)
+
+
+def test_small_numbers_are_no_excuse():
+    """The relative gap is relative at 1e-303 too, and α may have to be 1e60."""
+    X = np.array([[-1, 0.5], [1, 0.2], [2, -1], [-3, 1], [0.01, 3], [-0.01, 3]]) * 4e153 / 3
+    large = train(X, [-1, 1, 1, -1, 1, -1], C=np.inf, bias="none", tol=1e-3)
+    assert large.certificate.primal - large.certificate.dual <= 1e-3 * large.certificate.primal
+    tiny = train(np.array([[-2.0, 0.0], [-1.0, 0.5], [1.0, -0.5], [2.0, 0.0]]) * 1e-30, [-1, -1, 1, 1], C=np.inf)
+    assert tiny.status is Status.CONVERGED
+    assert tiny.model.margins[0] == pytest.approx(1.118034e-30)
+
+
+def test_a_finished_proof_is_not_begun_again(tmp_path):
+    X, y = overlapping(n=300)
+    first = train(X, y, C=np.inf, checkpoint=tmp_path / "run")
+    again = train(X, y, C=np.inf, checkpoint=tmp_path / "run", resume=True)
+    assert again.status is first.status is Status.NOT_SEPARABLE
+    assert again.epochs == first.epochs
+    assert np.array_equal(again.alpha, first.alpha)
 
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])

@@ -281,6 +281,8 @@ def test_other_schedules_descend_too(name, schedule):
         ("implicit", {"step": -1}, "step=-1 must be"),
         ("smo_simple", {"tolerance": 0.0}, "tolerance=0.0 must be"),
         ("smo_simple", {"passes": 0}, "passes=0 must be"),
+        ("smo_simple", {"refine": "maybe"}, "refine='maybe' must be true or false"),
+        ("pegasos", {"project": 2}, "project=2 must be true or false"),
         ("lbfgs", {"memory": 0}, "memory=0 must be"),
         ("gradient_descent", {"rate": "slow"}, "choose one of backtracking"),
         ("gradient_descent", {"step": 2.0}, "step=2.0 must be"),
@@ -516,3 +518,32 @@ def test_a_scale_that_falls_fast_is_no_trouble(name, step):
             g = min(max((1 - (1 - gamma) * m) / (most * square), 0), 1) if square else 1.0
         w = (1 - gamma) * w + g * most * y[i] * X[i]
     np.testing.assert_allclose(state.scale * state.v, w, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "loss"),
+    [
+        ("sgd", {"schedule": "constant", "step": 0.3}, "squared_hinge"),
+        ("gradient_descent", {"rate": "constant"}, "squared_hinge"),
+        ("adaptive", {"method": "momentum", "step": 1e200}, "logistic"),
+    ],
+)
+def test_steps_that_are_too_large_end_as_diverged_with_a_finite_model(name, options, loss):
+    problem = posed(*overlapping(n=100), loss=loss, C=100.0)
+    outcome = solve(problem, find_solver(name, options), Limits())
+    assert outcome.status is Status.DIVERGED
+    assert "smaller steps" in outcome.status.advice
+    assert np.all(np.isfinite(outcome.w))
+    assert np.isfinite(outcome.b)
+    nothing = certify(problem, SOLVERS["newton"].point(problem, SOLVERS["newton"].start(problem))).certificate.primal
+    assert outcome.certificate.primal <= nothing
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_sgd_finds_a_free_bias_as_well_as_a_regularised_one(loss):
+    X, y = overlapping(n=2000, d=8)
+    free, inside = (
+        solve(posed(X, y, loss=loss, bias=bias), SOLVERS["sgd"], Limits(tol=1e-9, max_epochs=60)).certificate
+        for bias in ("free", "regularised")
+    )
+    assert free.primal <= 1.05 * inside.primal

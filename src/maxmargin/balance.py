@@ -1,81 +1,112 @@
-"""The dual point of a problem without a norm, where α must satisfy Σ α_i y_i (x_i, 1) = 0.
+"""The dual point of a problem without a norm, where α must satisfy Σ α_i y_i z_i = 0, z_i = (x_i, 1).
 
 The α of a primal point, −C_i ℓ′(m_i), makes that sum the gradient, which is 0 only at the optimum. A Newton step of
 the primal, seen from the dual, takes it away:
 
-    α_i ← α_i − h_i y_i ⟨(x_i, 1), s⟩,   (Σ h_i z_i z_iᵀ) s = Σ α_i y_i z_i,   z_i = (x_i, 1),  h_i = C_i ℓ″(m_i)
+    α_i ← α_i − h_i y_i ⟨z_i, s⟩,   s minimises Σ (√h_i ⟨z_i, s⟩ − α_i y_i / √h_i)²,   h_i = C_i ℓ″(m_i)
 
-Near the optimum that leaves α inside its box; further away it may not, and then there is no bound yet.
+Near the optimum that leaves α inside its box; further away it may not, and then there is no bound yet. The same s is
+the Newton step itself.
+
+The least squares are solved by an orthogonal factorisation, block of rows by block, never through √h Z squared:
+features that are nearly copies of each other may hold the answer, and squared they would be lost. What rounding leaves
+of the sum, e, is charged to the bound as ‖R⁻ᵀe‖ ‖R v‖, which no change of units can make small.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.gram import weighted_gram
 from maxmargin.passes import combination, scores
 from maxmargin.problem import Problem
+from maxmargin.rows.memory import Dense
 
-ROUNDS = 4  # each takes the rounding of the last away
-FEW = 2000  # features: below, the matrix is written out
+FEW = 4000  # features: beyond, no factors are made and there is no bound
+BLOCK = 1 << 22  # numbers written out at a time
+RANK = 1e-14  # of the largest: a smaller singular value is rounding
 
 
-def balanced(problem: Problem, alpha: np.ndarray, margins: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
-    """Alpha with Σ α_i y_i (x_i, 1) = 0 and the bound it proves; −∞ if it cannot be had near this point.
+@dataclass(frozen=True, eq=False)
+class NewtonStep:
+    """s, and the factor R of √h Z = Q R as U diag(σ) Vᵀ over its true rank, columns in units of `scale`."""
 
-    What rounding leaves of the sum is charged to the bound, at the length of w.
-    """
+    s: np.ndarray
+    scale: np.ndarray
+    sigma: np.ndarray
+    V: np.ndarray
+
+    def length(self, e: np.ndarray) -> float:
+        """‖R⁻ᵀ e‖."""
+        return float(np.linalg.norm((self.V.T @ (e / self.scale)) / self.sigma))
+
+    def reach(self, v: np.ndarray) -> float:
+        """‖R v‖."""
+        return float(np.linalg.norm(self.sigma * (self.V.T @ (v * self.scale))))
+
+
+def newton_step(problem: Problem, alpha: np.ndarray, margins: np.ndarray) -> NewtonStep:
+    """The s of the least squares above."""
     h = problem.C * problem.loss.curvature(margins)
-    solve = system(problem, h)
-    moved = alpha
-    for _ in range(ROUNDS):
-        moved = moved - problem.y * h * spread(problem, solve(gathered(problem, moved * problem.y)))
+    root = np.sqrt(h)
+    target = np.divide(alpha * problem.y, root, out=np.zeros_like(root), where=root > 0.0)
+    size = problem.d + (problem.bias != "none")
+    R = np.zeros((0, size + 1))
+    step = max(1, BLOCK // max(size, 1))
+    for start in range(0, problem.n, step):
+        block = np.column_stack([written_out(problem, start, start + step), target[start : start + step]])
+        block[:, :size] *= root[start : start + step, None]
+        R = np.asarray(np.linalg.qr(np.vstack([R, block]), mode="r"))
+    scale = np.linalg.norm(R[:, :size], axis=0)
+    scale[scale == 0.0] = 1.0
+    U, sigma, Vt = np.linalg.svd(R[:, :size] / scale, full_matrices=False)
+    true = sigma > RANK * np.max(sigma, initial=1e-300)
+    V, sigma = Vt[true].T, sigma[true]
+    s = V @ ((U[:, true].T @ R[:, size]) / sigma) / scale
+    return NewtonStep(s, scale, sigma, V)
+
+
+def balanced(
+    problem: Problem, alpha: np.ndarray, margins: np.ndarray, w: np.ndarray, b: float
+) -> tuple[np.ndarray, float]:
+    """Alpha with Σ α_i y_i z_i = 0 and the bound it proves; −∞ if it cannot be had near this point."""
+    if problem.d > FEW:
+        return alpha, -np.inf
+    h = problem.C * problem.loss.curvature(margins)
+    newton = newton_step(problem, alpha, margins)
+    moved = alpha - problem.y * h * spread(problem, newton.s)
     if not np.all((moved >= 0.0) & (moved <= problem.C)):
         return alpha, -np.inf
-    left = float(np.linalg.norm(gathered(problem, moved * problem.y)))
-    reach = 2.0 * (1.0 + float(np.linalg.norm(w)))
-    return moved, float(np.sum(problem.loss.dual(moved, problem.C))) - left * reach
+    e = gathered(problem, moved * problem.y)
+    v = w if problem.bias == "none" else np.append(w, b)
+    charge = newton.length(e) * (newton.reach(v) + newton.reach(newton.s))
+    return moved, float(np.sum(problem.loss.dual(moved, problem.C))) - 2.0 * charge
+
+
+def written_out(problem: Problem, start: int, stop: int) -> np.ndarray:
+    """z_i of some rows, written out."""
+    rows, stop = problem.rows, min(stop, problem.n)
+    if isinstance(rows, Dense):
+        X = np.asarray(rows.values[start:stop], dtype=np.float64)
+    else:
+        from scipy.sparse import csr_array
+
+        part = slice(rows.indptr[start], rows.indptr[stop])
+        X = csr_array(
+            (rows.values[part], rows.indices[part], rows.indptr[start : stop + 1] - rows.indptr[start]),
+            (stop - start, rows.d),
+        ).toarray()
+    return np.column_stack([X, np.ones(stop - start)]) if problem.bias != "none" else np.array(X, dtype=np.float64)
 
 
 def gathered(problem: Problem, coefficients: np.ndarray) -> np.ndarray:
-    """Σ coefficient_i (x_i, 1); without the 1 where there is no bias."""
+    """Σ coefficient_i z_i."""
     total = combination(problem.rows, problem.d, coefficients)
     return total if problem.bias == "none" else np.append(total, np.sum(coefficients))
 
 
 def spread(problem: Problem, s: np.ndarray) -> np.ndarray:
-    """⟨(x_i, 1), s⟩ for every row."""
+    """⟨z_i, s⟩ for every row."""
     f = scores(problem.rows, s[: problem.d], problem.threads)
     return f if problem.bias == "none" else f + s[-1]
-
-
-def system(problem: Problem, h: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """The inverse of Σ h_i z_i z_iᵀ."""
-    return by_factors(problem, h) if problem.d <= FEW else by_iteration(problem, h)
-
-
-def by_factors(problem: Problem, h: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Cholesky factors of the matrix, its diagonal scaled to 1."""
-    from scipy.linalg import cho_factor, cho_solve
-
-    size = problem.d + (problem.bias != "none")
-    H = np.zeros((size, size))
-    weighted_gram(problem.rows, problem.d, h, H)
-    if problem.bias != "none":
-        H[-1, :] = H[:, -1] = gathered(problem, h)
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
-    H *= scale[:, None] * scale
-    H[np.diag_indices_from(H)] = 1.0 + 1e-13 * size
-    factors = cho_factor(H, lower=True, overwrite_a=True)
-    return lambda g: np.asarray(scale * cho_solve(factors, scale * g))
-
-
-def by_iteration(problem: Problem, h: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Conjugate gradients, by products with the matrix alone."""
-    from scipy.sparse.linalg import LinearOperator, cg
-
-    size = problem.d + (problem.bias != "none")
-    product = LinearOperator((size, size), matvec=lambda s: gathered(problem, h * spread(problem, s)))
-    return lambda g: np.asarray(cg(product, g, rtol=1e-10, maxiter=500)[0])

@@ -22,7 +22,6 @@ from maxmargin.losses import HARD_MARGIN
 from maxmargin.passes import combination, scores
 from maxmargin.problem import Problem
 
-TINY = 1e-300
 ROUNDING = 1e-9
 
 
@@ -41,9 +40,9 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """The gap as a part of the primal objective."""
-        if np.isinf(self.gap):
-            return np.inf
-        return self.gap / max(abs(self.primal), TINY)
+        if np.isinf(self.gap) or self.primal == 0.0:
+            return 0.0 if self.gap == 0.0 else np.inf
+        return self.gap / abs(self.primal)
 
     @property
     def sound(self) -> bool:
@@ -90,7 +89,7 @@ def certify(problem: Problem, point: Point) -> Certified:
         if problem.ridge:
             alpha, _, _, dual = dual_side(problem, answers(problem, margins) if point.alpha is None else point.alpha)
         else:
-            alpha, dual = balanced(problem, answers(problem, margins), margins, w)
+            alpha, dual = balanced(problem, answers(problem, margins), margins, w, b)
     return Certified(w, b, alpha, Certificate(problem.primal(w, b, margins), dual))
 
 
@@ -101,7 +100,7 @@ def dual_side(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarr
     if problem.loss is HARD_MARGIN:
         total = float(np.sum(alpha))
         norm = problem.norm(w, b)
-        if norm > TINY:
+        if norm > 0.0:
             length = 0.5 * total / norm
             alpha, w, b = length * alpha, length * w, length * b
     return alpha, w, b, problem.dual(alpha, w, b)
@@ -138,7 +137,7 @@ def with_best_bias(problem: Problem, w: np.ndarray, b: float) -> tuple[np.ndarra
     if problem.bias == "free":
         b = best_bias(f, problem.y, problem.C, problem.loss)
     margins = problem.y * (f + b)
-    if problem.loss is HARD_MARGIN and (least := float(np.min(margins[problem.counted]))) > TINY:
+    if problem.loss is HARD_MARGIN and (least := float(np.min(margins[problem.counted]))) > 0.0:
         length = (1.0 + 4.0 * np.finfo(float).eps) / least
         return length * w, length * b, length * margins
     return w, b, margins

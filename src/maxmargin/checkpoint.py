@@ -41,6 +41,7 @@ class Run:
     best: Best | None = None
     next_certificate: float = 1.0
     stale: int = 0
+    ended: str = ""
     seconds: float = 0.0
     history: list[Record] = field(default_factory=list)
 
@@ -53,7 +54,12 @@ def save_run(path: Path, run: Run, identity: dict[str, Any]) -> None:
         "identity": identity,
         "state": {name: value for name, value in state.items() if not isinstance(value, np.ndarray)},
         "rng": run.rng.bit_generator.state,
-        "loop": {"next_certificate": run.next_certificate, "stale": run.stale, "seconds": run.seconds},
+        "loop": {
+            "next_certificate": run.next_certificate,
+            "stale": run.stale,
+            "ended": run.ended,
+            "seconds": run.seconds,
+        },
         "history": [asdict(record) for record in run.history],
     }
     if run.best:

@@ -19,7 +19,7 @@ from maxmargin.errors import ParameterError
 
 Array = np.ndarray
 
-AS_GOOD_AS_INFINITE = 1e50
+AS_GOOD_AS_INFINITE = 1e100
 
 
 class Loss(ABC):

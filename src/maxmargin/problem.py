@@ -95,6 +95,11 @@ class Problem:
         """The mean of the C's."""
         return float(np.mean(self.C))
 
+    @cached_property
+    def mean_square(self) -> float:
+        """The mean of ‖x_i‖²."""
+        return float(np.mean(self.squared_norms))
+
     @property
     def bias_square(self) -> float:
         """B² of a regularised bias; 0 where b is absent or free, so that B² s is 0."""

@@ -23,6 +23,7 @@ from maxmargin.rows.memory import Dense
 COINCIDE = 1e-9  # of the spread of each feature
 FAR = 30.0  # a margin that only a run to infinity reaches
 RISE = 1e-6
+WRITTEN_OUT = 20_000_000  # numbers: a sparse matrix with fewer is centred as a dense one
 MANY = 2000  # examples whose weights are not solved for once more
 
 
@@ -85,19 +86,26 @@ def can_rise(problem: Problem, seconds: float) -> bool:
 
 
 def signed_features(problem: Problem, chosen: np.ndarray, centred: bool) -> Any:
-    """One row for each feature that varies, times y, with a spread of 1; around 0 if asked for and not sparse."""
-    rows = problem.rows
-    y = problem.y[chosen]
+    """One row for each feature that varies, times y, with a spread of 1; around 0 if asked for."""
+    rows, y = problem.rows, problem.y[chosen]
     if isinstance(rows, Dense):
-        X = np.asarray(rows.values[chosen], dtype=np.float64).T
-        X = X - X.mean(axis=1, keepdims=True) if centred else X
-        spread = np.max(np.abs(X), axis=1, initial=0.0)
-        return X[spread > 0.0] / spread[spread > 0.0, None] * y
+        return signed_dense(np.asarray(rows.values[chosen], dtype=np.float64).T, y, centred)
     from scipy.sparse import csr_array, diags_array
 
     X = csr_array((rows.values, rows.indices, rows.indptr), (problem.n, rows.d))[chosen].T.tocsr()
-    spread = abs(X).max(axis=1).toarray().ravel()
+    X = X[np.diff(X.indptr) > 0].astype(np.float64)
+    if X.shape[0] * X.shape[1] <= WRITTEN_OUT:
+        return signed_dense(X.toarray(), y, centred)
+    least, most = X.min(axis=1).toarray().ravel(), X.max(axis=1).toarray().ravel()
+    spread = most - least if centred else np.maximum(most, -least)
     return diags_array(1.0 / spread[spread > 0.0]) @ X[spread > 0.0] @ diags_array(y)
+
+
+def signed_dense(X: np.ndarray, y: np.ndarray, centred: bool) -> np.ndarray:
+    """The same of an array."""
+    X = X - X.mean(axis=1, keepdims=True) if centred else X
+    spread = np.max(np.abs(X), axis=1, initial=0.0)
+    return np.asarray(X[spread > 0.0] / spread[spread > 0.0, None] * y)
 
 
 def stacked(Z: Any, more: np.ndarray) -> Any:

@@ -138,18 +138,40 @@ class Loop:
         return float(self.run.state.visited / self.problem.n)
 
     def go(self) -> Outcome:
+        """Advance and certify until there is a reason to stop; numbers that overflow are for the certificate to see."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return self.run_to_the_end()
+
+    def run_to_the_end(self) -> Outcome:
         """Advance and certify until there is a reason to stop."""
         status = self.met_already() or self.end_asked()
         while status is None:
             ended = self.solver.advance(self.problem, self.run.state, self.run.rng)
-            status = self.look() or ended or self.end_asked()
+            status = self.look() or self.conclude(ended) or self.end_asked()
             self.save(at_once=status is not None)
         return self.finish(status)
 
     def met_already(self) -> Status | None:
-        """A resumed run may hold all that is asked for."""
+        """A resumed run may hold all that is asked for, or have come to its own end."""
         best = self.run.best
+        if self.run.ended:
+            return Status(self.run.ended)
         return Status.CONVERGED if best and best.certificate.meets(self.limits.tol) else None
+
+    def conclude(self, ended: Status | None) -> Status | None:
+        """An end that the solver or a proof has come to: certified, and final for a run that is resumed too."""
+        if ended is None:
+            return None
+        run = self.run
+        if not run.history or run.history[-1].epochs != self.epochs:
+            run.history.append(self.certify())
+        if ended is Status.SEPARATED:  # a lower objective may not separate
+            found, best = self.found, run.best
+            assert best is not None
+            both = Certificate(found.certificate.primal, best.certificate.dual)
+            run.best = Best(found.w, found.b, best.alpha, both)
+        run.ended = ended.value
+        return ended
 
     def end_asked(self) -> Status | None:
         """An interrupt, or the limit that was reached, counting the certificate that must still be made."""
@@ -192,7 +214,7 @@ class Loop:
         proved = verdict(self.problem, found, self.limits.tol, self.epochs, self.seconds)
         if proved:
             self.run.best = Best(found.w, found.b, found.alpha, found.certificate)
-        return proved
+        return self.conclude(proved)
 
     def costs_nothing(self) -> bool:
         """Whether the run has taken so little that going on to the last digit is free."""
@@ -205,7 +227,7 @@ class Loop:
         found = certify(self.problem, self.solver.point(self.problem, self.run.state))
         self.certifying = time.perf_counter() - began
         if self.run.best is None and lost(self.problem, found.certificate):
-            raise DataError("the objective is not a finite number: C or the features are too large; scale them down")
+            self.run.best = self.at_the_start()
         self.run.best = better(self.run.best, found)
         self.found = found
         record = Record(
@@ -214,6 +236,13 @@ class Loop:
         )  # fmt: skip
         self.show(record, found)
         return record
+
+    def at_the_start(self) -> Best:
+        """The point before the first step, for a run that is lost before its first certificate."""
+        start = certify(self.problem, self.solver.point(self.problem, self.solver.start(self.problem)))
+        if lost(self.problem, start.certificate):
+            raise DataError("the objective is not a finite number: C or the features are too large; scale them down")
+        return Best(start.w, start.b, start.alpha, start.certificate)
 
     def show(self, record: Record, found: Certified) -> None:
         """Let the watcher look, with the clock stopped."""
@@ -238,17 +267,12 @@ class Loop:
         run = self.run
         history = list(run.history)
         certified = bool(history) and history[-1].epochs == self.epochs
-        if run.best is None or (not certified and status not in FINAL):
+        if not certified and not run.ended and status not in FINAL:
             history.append(self.certify())
         best = run.best
         assert best is not None
-        if status is Status.SEPARATED:  # a lower objective may not separate
-            best = Best(
-                self.found.w,
-                self.found.b,
-                best.alpha,
-                Certificate(self.found.certificate.primal, best.certificate.dual),
-            )
+        if status is Status.DIVERGED and (start := self.at_the_start()).certificate.primal < best.certificate.primal:
+            best = start
         if best.certificate.meets(self.limits.tol) and status not in PROVED:
             status = Status.CONVERGED
         return Outcome(best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.seconds, history)
@@ -266,7 +290,7 @@ def lost(problem: Problem, certificate: Certificate) -> bool:
 
 def progressed(before: Certificate, after: Certificate) -> bool:
     """Whether the gap has shrunk, or one objective has moved by more than rounding while the gap is still large."""
-    shrunk = after.gap < (1.0 - 1e-4) * before.gap
+    shrunk = after.gap < before.gap - 1e-4 * abs(before.gap)
     lower = before.primal - after.primal > BEYOND_ROUNDING * abs(before.primal)
     higher = after.dual - before.dual > BEYOND_ROUNDING * abs(before.dual)
     return shrunk or lower or higher

@@ -34,7 +34,7 @@ def parsed(options: list[str], where: str = "--option") -> dict[str, Any]:
         if not equals:
             raise ParameterError(f"{where} {option}: write NAME=VALUE, such as batch=32")
         try:
-            found[name] = json.loads(value)
+            found[name] = json.loads(value.lower() if value in ("True", "False") else value)
         except json.JSONDecodeError:
             found[name] = value
     return found

@@ -3,7 +3,8 @@
 Solves   min_v P(v)  for a smooth loss: squared hinge, logistic
 Step     (diag(r) + Σ C_i ℓ″(m_i) z_i z_iᵀ) Δ = −∇P,  z_i = (x_i, 1);  v ← v + t Δ, t by backtracking
 System   few features: the matrix itself and its Cholesky factors; many: conjugate gradients, which need only
-         products with the matrix, one pass over the rows each, stopped as soon as they serve (inexact Newton)
+         products with the matrix, one pass over the rows each, stopped as soon as they serve (inexact Newton);
+         without regularisation the matrix may be close to singular: orthogonal factors of the rows (see balance)
 Costs    an iteration: O(nnz d + d³), or O(nnz) a product; memory O(d²), or O(n + d)
 After    Keerthi, DeCoste, JMLR 2005; Lin, Weng, Keerthi, JMLR 2008
 """
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.certificate import Point
+from maxmargin.balance import FEW, newton_step
+from maxmargin.certificate import Point, answers
 from maxmargin.gram import weighted_gram
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
@@ -40,7 +42,10 @@ class Newton:
         primal = Primal(problem)
         f = primal.scores(state.v)
         gradient, curvatures = primal.gradient(state.v, f), primal.curvatures(f)
-        if small_enough(problem):
+        if not problem.ridge and problem.d <= FEW:
+            alpha = answers(problem, problem.y * f)
+            step, products = newton_step(problem, alpha, problem.y * f).s, 1
+        elif small_enough(problem):
             step, products = by_cholesky(primal, curvatures, gradient), 1
         else:
             step, products = by_conjugate_gradients(primal, curvatures, gradient)
@@ -59,14 +64,12 @@ def small_enough(problem: Problem) -> bool:
 
 
 def by_cholesky(primal: Primal, curvatures: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """Solve with the matrix written out; a trace of its diagonal keeps what nothing regularises from being singular."""
+    """Solve with the matrix written out; a trace of its diagonal keeps a free bias away from singular."""
     from scipy.linalg import cho_factor, cho_solve
 
     H = hessian(primal, curvatures)
     H[np.diag_indices_from(H)] += primal.ridge
     H[-1, -1] += 1e-12 * (1.0 + H[-1, -1])
-    if not primal.problem.ridge:
-        H[np.diag_indices_from(H)] += 1e-12 * np.max(np.diag(H)) + 1e-300
     return np.asarray(cho_solve(cho_factor(H, lower=True, overwrite_a=True), -gradient))
 
 

@@ -36,6 +36,8 @@ class Pegasos:
     def __post_init__(self) -> None:
         if not (isinstance(self.batch, int) and self.batch >= 1):
             raise ParameterError(f"batch={self.batch!r} must be a whole number from 1 to the number of examples")
+        if not isinstance(self.project, bool):
+            raise ParameterError(f"project={self.project!r} must be true or false")
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Walk:
         """At w = 0, or at w(alpha)."""

@@ -2,7 +2,8 @@
 
 Solves   min_w ½‖w‖² + Σ C_i ℓ(m_i)
 Step     example i, the next of a shuffled epoch or one drawn at random:  w ← (1 − γ_t) w + γ_t n a_i y_i x_i,
-         a_i = −C_i ℓ′(m_i);  a free bias takes the same step with a feature of size √κ, but is not shrunk
+         a_i = −C_i ℓ′(m_i);  a free bias takes the same step with a feature of size √κ, but is not shrunk, and moves
+         by less than 1 a step: thrown far at the beginning, it would pull w after it for many epochs
 Rate     γ_t = 1/(t₀ + t), which is 1/(λt) in the λ-form. For hinge t₀ = 0; a smooth loss begins at the t₀ from
          which on a step does not overshoot its own example. Other schedules by name
 Output   the last w; the average of all; or a suffix average, over the epochs since their number was a power of two
@@ -71,9 +72,9 @@ class Sgd:
             state.forget()
         t = state.t + np.arange(1, stop - start + 1)
         gamma = steps(self.schedule, self.step, problem.mean_C, t + warm_up(problem))
-        free = KAPPA * float(np.mean(problem.squared_norms)) if problem.bias == "free" else 0.0
+        free = KAPPA * problem.mean_square if problem.bias == "free" else 0.0
         done, state.scale, state.s, state.b, state.weight = walk(
-            problem.rows, problem.y, problem.dual_term, problem.bias_square, free,
+            problem.rows, problem.y, problem.dual_term, problem.bias_square, free, free * problem.n * problem.mean_C,
             state.v, state.a, state.scale, state.s, state.b, state.order, start, stop, gamma,
             averaging, state.weight, state.lag, state.lag_a, SMALL_SCALE if averaging else TINY_SCALE,
         )  # fmt: skip
@@ -105,7 +106,9 @@ def doubled(state: AveragedWalk, problem: Problem) -> bool:
 
 
 @compiled
-def walk(rows, y, term, B2, free, v, a, scale, s, b, order, start, stop, gamma, averaging, weight, lag, lag_a, least):
+def walk(
+    rows, y, term, B2, free, reach, v, a, scale, s, b, order, start, stop, gamma, averaging, weight, lag, lag_a, least
+):
     """Visit order[start:stop] with the steps gamma, as far as the scale stays above the least; how far that is."""
     n = order.size
     for j in range(stop - start):
@@ -123,7 +126,7 @@ def walk(rows, y, term, B2, free, v, a, scale, s, b, order, start, stop, gamma, 
             axpy(rows, i, given / scale * y[i], v)
             a[i] += given / scale
             s += given / scale * y[i]
-            b += free * given * y[i]
+            b += free * given / (1.0 + reach * gamma[j]) * y[i]
             if averaging:
                 axpy(rows, i, weight * given / scale * y[i], lag)
                 lag_a[i] += weight * given / scale

@@ -58,6 +58,8 @@ class SmoSimple:
             raise ParameterError(f"tolerance={self.tolerance!r} must be a positive number")
         if not (isinstance(self.passes, int) and self.passes >= 1):
             raise ParameterError(f"passes={self.passes!r} must be a whole number, 1 or above")
+        if not isinstance(self.refine, bool):
+            raise ParameterError(f"refine={self.refine!r} must be true or false")
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> SmoState:
         """At α = 0, or at `alpha`."""
