@@ -16,6 +16,7 @@ TAKEN = """
 solver             hinge  squared_hinge  logistic     hinge  squared_hinge  logistic
 dual_coordinate    nr     nr             nr           nr     nr             -
 dual_pairs         f      f              f            f      f              -
+second_order       nrf    nrf            nrf          -      -              -
 newton             -      nrf            nrf          -      -              nrf
 lbfgs              -      nrf            nrf          -      -              nrf
 gradient_descent   nrf    nrf            nrf          -      -              -

@@ -66,8 +66,8 @@ def test_more_than_two_classes_are_one_against_the_rest_each_certified():
 def test_a_time_limit_is_shared_among_classes():
     X, _ = overlapping(n=3000, d=20)
     y = np.arange(3000) % 4
-    maxmargin.train(X, y, max_epochs=1)
-    result = maxmargin.train(X, y, tol=1e-15, C=1e4, max_seconds=0.8)
+    maxmargin.train(X, y, max_epochs=1, solver="dual_pairs")
+    result = maxmargin.train(X, y, tol=1e-15, C=1e4, max_seconds=0.8, solver="dual_pairs")
     assert result.status is maxmargin.Status.TIME_LIMIT
     assert all(part.epochs > 1 for part in result.parts)
 

@@ -104,7 +104,8 @@ def solve(
         run = load_run(keeping.checkpoint, solver.state_type, identity)
     else:
         run = Run(solver.start(problem, alpha), np.random.default_rng(seed))
-    loop = Loop(problem, solver, limits, run, callback, interrupt or Event(), keeping.checkpoint, identity, watch)
+    interrupt, warm = interrupt or Event(), alpha is not None and not run.history
+    loop = Loop(problem, solver, limits, run, callback, interrupt, keeping.checkpoint, identity, watch, warm)
     return loop.go()
 
 
@@ -121,6 +122,7 @@ class Loop:
     checkpoint: Path | None
     identity: dict[str, Any]
     watch: Watch | None = None
+    warm: bool = False
 
     def __post_init__(self) -> None:
         self.started = self.saved = time.perf_counter()
@@ -152,10 +154,12 @@ class Loop:
         return self.finish(status)
 
     def met_already(self) -> Status | None:
-        """A resumed run may hold all that is asked for, or have come to its own end."""
-        best = self.run.best
+        """A resumed run may hold all that is asked for, or have come to its own end; so may a warm start."""
         if self.run.ended:
             return Status(self.run.ended)
+        if self.warm:
+            self.run.history.append(self.certify())
+        best = self.run.best
         return Status.CONVERGED if best and best.certificate.meets(self.limits.tol) else None
 
     def conclude(self, ended: Status | None) -> Status | None:
@@ -208,7 +212,7 @@ class Loop:
     def proof(self) -> Status | None:
         """Whether no answer can exist: asked now and then, and always before all seems done."""
         history, found = self.run.history, self.found
-        doubled = len(history) == 1 or int(log2(history[-1].epochs)) > int(log2(history[-2].epochs))
+        doubled = len(history) == 1 or doublings(history[-1].epochs) > doublings(history[-2].epochs)
         if not doubled and not found.certificate.meets(self.limits.tol):
             return None
         proved = verdict(self.problem, found, self.limits.tol, self.epochs, self.seconds)
@@ -276,6 +280,11 @@ class Loop:
         if best.certificate.meets(self.limits.tol) and status not in PROVED:
             status = Status.CONVERGED
         return Outcome(best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.seconds, history)
+
+
+def doublings(epochs: float) -> int:
+    """How often the first epoch has been doubled."""
+    return int(log2(max(epochs, 1.0)))
 
 
 def mistakes_of(state: Any) -> dict[str, int]:

@@ -51,7 +51,7 @@ class Result:
     @property
     def advice(self) -> str:
         """What to make of the status."""
-        waiting = sum(part.epochs == 0 for part in self.parts)
+        waiting = sum(part.epochs == 0 and part.status is not Status.CONVERGED for part in self.parts)
         if not waiting:
             return self.status.advice
         return f"{self.status.advice} {waiting} of {len(self.parts)} classes had not begun and decide by nothing yet."

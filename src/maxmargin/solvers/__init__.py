@@ -16,12 +16,14 @@ from maxmargin.solvers.lbfgs import Lbfgs
 from maxmargin.solvers.newton import Newton
 from maxmargin.solvers.pegasos import Pegasos
 from maxmargin.solvers.perceptron import Perceptron
+from maxmargin.solvers.second_order import SecondOrder
 from maxmargin.solvers.sgd import Sgd
 from maxmargin.solvers.smo_simple import SmoSimple
 
 ALL: tuple[Solver, ...] = (
     DualCoordinate(),
     DualPairs(),
+    SecondOrder(),
     Newton(),
     Lbfgs(),
     GradientDescent(),

@@ -29,6 +29,7 @@ class Takes(NamedTuple):
 PAIRINGS = {
     "dual_coordinate": Takes(SOFT + HARD, INSIDE),
     "dual_pairs": Takes(SOFT + HARD, FREE),
+    "second_order": Takes(SOFT, ANY),
     "newton": Takes(SMOOTH + BARE, ANY),
     "lbfgs": Takes(SMOOTH + BARE, ANY),
     "gradient_descent": Takes(SOFT, ANY),

@@ -1,0 +1,135 @@
+"""The linear system of a Newton step, solved where it is smallest.
+
+    (diag(r) + Σ h_i z_i z_iᵀ) s = −g,   z_i = (x_i, 1), or x_i where there is no bias;  rows with h_i = 0 take no part
+
+few features           the matrix itself and its Cholesky factors, its diagonal scaled to 1 so that the units of the
+                       features do not matter
+few rows take part     the matrix of their inner products instead (Woodbury), with b eliminated
+neither                conjugate gradients with the diagonal as preconditioner
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from maxmargin.gram import weighted_gram
+from maxmargin.passes import combination, scores
+from maxmargin.rows.memory import Dense, Rows
+from maxmargin.rows.pick import pick
+
+FEW = 4000  # features or rows for which a matrix is written out
+PRODUCTS = 200
+JITTER = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The rows, the ridge r (one longer than the features where there is a bias), the weights h."""
+
+    rows: Rows
+    d: int
+    ridge: np.ndarray
+    h: np.ndarray
+    threads: int = 1
+
+    def solve(self, gradient: np.ndarray) -> np.ndarray:
+        """The step s."""
+        active, size = int(np.count_nonzero(self.h)), len(self.ridge)
+        if size <= FEW and (size <= active or size <= 300):
+            return self.by_factors(gradient)
+        if active <= FEW:
+            return self.by_inner_products(gradient)
+        return self.by_conjugate_gradients(gradient)
+
+    @property
+    def with_bias(self) -> bool:
+        """Whether s ends with the step of b."""
+        return len(self.ridge) > self.d
+
+    @cached_property
+    def border(self) -> np.ndarray:
+        """Σ h_i z_i."""
+        return self.gather(self.h)
+
+    def gather(self, coefficients: np.ndarray) -> np.ndarray:
+        """Σ coefficient_i z_i."""
+        total = combination(self.rows, self.d, coefficients)
+        return np.append(total, np.sum(coefficients)) if self.with_bias else total
+
+    def spread(self, s: np.ndarray) -> np.ndarray:
+        """⟨z_i, s⟩ for every row."""
+        f = scores(self.rows, s[: self.d], self.threads)
+        return f + s[-1] if self.with_bias else f
+
+    def by_factors(self, gradient: np.ndarray) -> np.ndarray:
+        """Cholesky."""
+        from scipy.linalg import cho_factor, cho_solve
+
+        H = np.zeros((len(self.ridge), len(self.ridge)))
+        weighted_gram(self.rows, self.d, self.h, H)
+        if self.with_bias:
+            H[-1, :] = H[:, -1] = self.border
+        H[np.diag_indices_from(H)] += self.ridge
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
+        H *= scale[:, None] * scale
+        H[np.diag_indices_from(H)] = 1.0 + JITTER * len(H)
+        return np.asarray(-scale * cho_solve(cho_factor(H, lower=True, overwrite_a=True), scale * gradient))
+
+    def by_inner_products(self, gradient: np.ndarray) -> np.ndarray:
+        """A⁻¹ g = g/r − Xᵀ(h⁻¹ + X r⁻¹ Xᵀ)⁻¹ X g / r² over the rows that take part; r is the same for all features."""
+        from scipy.linalg import cho_factor, cho_solve
+
+        active = np.flatnonzero(self.h)
+        rows, h, r = pick(self.rows, active), self.h[active], float(self.ridge[0])
+        K = inner_products(rows) / r
+        K[np.diag_indices_from(K)] += 1.0 / h
+        factors = cho_factor(K, lower=True, overwrite_a=True) if len(active) else None
+
+        def inverse(g: np.ndarray) -> np.ndarray:
+            if factors is None:
+                return g / r
+            return g / r - combination(rows, self.d, cho_solve(factors, scores(rows, g / r))) / r
+
+        if not self.with_bias:
+            return -inverse(gradient)
+        c, step = combination(rows, self.d, h), inverse(-gradient[:-1])
+        along = inverse(c)
+        bend = float(self.ridge[-1]) + float(np.sum(h)) - float(c @ along)
+        b = (-float(gradient[-1]) - float(c @ step)) / max(bend, 1e-12 * (1.0 + float(np.sum(h))))
+        return np.append(step - b * along, b)
+
+    def by_conjugate_gradients(self, gradient: np.ndarray) -> np.ndarray:
+        """As exactly as a step deserves."""
+        from scipy.sparse.linalg import LinearOperator, cg
+
+        diagonal = self.ridge + squares(self.rows, self.d, self.h, len(self.ridge))
+        diagonal = np.maximum(diagonal, 1e-12 * np.max(diagonal))
+        shape = (len(self.ridge), len(self.ridge))
+        product = LinearOperator(shape, matvec=lambda s: self.ridge * s + self.gather(self.h * self.spread(s)))
+        inverse = LinearOperator(shape, matvec=lambda s: s / diagonal)
+        return np.asarray(cg(product, -gradient, rtol=1e-2, maxiter=PRODUCTS, M=inverse)[0])
+
+
+def inner_products(rows: Rows) -> np.ndarray:
+    """⟨x_i, x_j⟩ for all pairs of rows."""
+    if isinstance(rows, Dense):
+        X = rows.values.astype(np.float64, copy=False)
+        return np.asarray(X @ X.T)
+    from scipy.sparse import csr_array
+
+    X = csr_array(
+        (rows.values.astype(np.float64, copy=False), rows.indices, rows.indptr), (len(rows.indptr) - 1, rows.d)
+    )
+    return np.asarray((X @ X.T).toarray())
+
+
+def squares(rows: Rows, d: int, h: np.ndarray, size: int) -> np.ndarray:
+    """Σ h_i z_ik² for every k."""
+    if isinstance(rows, Dense):
+        total = np.einsum("i,ij,ij->j", h, rows.values, rows.values)
+    else:
+        total = combination(rows._replace(values=np.square(rows.values)), d, h)
+    return np.append(total, np.sum(h)) if size > d else np.asarray(total)

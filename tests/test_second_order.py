@@ -1,0 +1,97 @@
+"""What is special about second_order: samples, bands, systems of three kinds, features in any units."""
+
+import numpy as np
+import pytest
+from problems import EVERY_BIAS, EVERY_LOSS, STORAGES, overlapping, posed
+
+from maxmargin.choose import choose
+from maxmargin.rows.memory import count_rows
+from maxmargin.rows.pick import pick
+from maxmargin.rows.take import take
+from maxmargin.solve import Limits, solve
+from maxmargin.solvers import SOLVERS, newton_system, second_order
+from maxmargin.solvers.newton_system import System
+
+SOLVER = SOLVERS["second_order"]
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize(("bias", "size"), [("none", 4), ("free", 5)])
+def test_the_three_ways_solve_the_same_system(storage, bias, size, monkeypatch):
+    X, _ = overlapping(n=30, d=4)
+    rng = np.random.default_rng(0)
+    h, gradient, ridge = rng.random(30) * (rng.random(30) < 0.7), rng.normal(size=size), np.ones(size)
+    if bias == "free":
+        ridge[-1] = 0.0
+    Z = X if bias == "none" else np.column_stack([X, np.ones(30)])
+    exact = np.linalg.solve(np.diag(ridge) + Z.T @ (h[:, None] * Z), -gradient)
+    system = System(take(STORAGES[storage](X)), 4, ridge, h)
+    np.testing.assert_allclose(system.by_factors(gradient), exact, rtol=1e-9)
+    np.testing.assert_allclose(system.by_inner_products(gradient), exact, rtol=1e-9)
+    np.testing.assert_allclose(system.by_conjugate_gradients(gradient), exact, atol=0.05 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_picked_rows_are_those_rows(storage):
+    X, _ = overlapping(n=30, d=4)
+    rows, chosen = take(STORAGES[storage](X)), np.array([3, 0, 17, 29])
+    some = pick(rows, chosen)
+    assert count_rows(some) == 4
+    from maxmargin.passes import scores
+
+    w = np.arange(1.0, 5.0)
+    np.testing.assert_allclose(scores(some, w), scores(rows, w)[chosen])
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+@pytest.mark.parametrize("bias", EVERY_BIAS)
+@pytest.mark.parametrize("storage", ["dense64", "csr32"])
+def test_samples_and_bands_lead_to_the_same_optimum(loss, bias, storage):
+    X, y = overlapping(n=6000, d=5, seed=3)
+    problem = posed(STORAGES[storage](X), y, loss=loss, bias=bias, weights=np.linspace(0.5, 2.0, 6000))
+    outcome = solve(problem, SOLVER, Limits(tol=1e-9))
+    assert outcome.certificate.relative_gap <= 1e-9
+    other = "dual_pairs" if bias == "free" else "dual_coordinate"
+    reference = solve(problem, SOLVERS[other], Limits(tol=1e-6)).certificate
+    assert reference.dual * (1 - 1e-9) <= outcome.certificate.primal <= reference.primal * (1 + 1e-9)
+
+
+def test_bands_are_used():
+    X, y = overlapping(n=6000, d=5, seed=3)
+    problem = posed(X, y)
+    state, rng = SOLVER.start(problem), np.random.default_rng(0)
+    SOLVER.advance(problem, state, rng)
+    whole = second_order.Part.of(problem)
+    band = second_order.rows_in_band(whole, whole.margins(state.v), state.alpha, state.epsilon, 1.0)
+    assert 0 < len(band) < problem.n / 2
+
+
+@pytest.mark.parametrize("way", ["by_factors", "by_inner_products", "by_conjugate_gradients"])
+@pytest.mark.parametrize("bias", EVERY_BIAS)
+def test_each_way_of_solving_reaches_the_optimum(way, bias, monkeypatch):
+    monkeypatch.setattr(newton_system.System, "solve", getattr(newton_system.System, way))
+    problem = posed(*overlapping(n=150, d=6), bias=bias)
+    assert solve(problem, SOLVER, Limits(tol=1e-6, max_epochs=5000)).certificate.relative_gap <= 1e-6
+
+
+@pytest.mark.parametrize("bias", EVERY_BIAS)
+def test_features_in_very_different_units_duplicates_and_constants(bias):
+    X, y = overlapping(n=2000, d=4, seed=1)
+    units = np.column_stack([X[:, 0] * 1e6, X[:, 1] * 1e-6, X[:, 2], X[:, 2], np.ones(2000), np.zeros(2000), X[:, 3]])
+    outcome = solve(posed(units, y, bias=bias, C=10.0), SOLVER, Limits(tol=1e-5, max_epochs=3000))
+    assert outcome.certificate.relative_gap <= 1e-5
+
+
+@pytest.mark.parametrize("C", [1e2, 1e4, 1e6])
+def test_a_large_C_does_not_crawl(C):
+    problem = posed(*overlapping(n=3000, d=10), C=C)
+    assert choose(problem)[0] == "second_order"
+    outcome = solve(problem, SOLVER, Limits(tol=1e-6, max_epochs=1500))
+    assert outcome.certificate.relative_gap <= 1e-6
+
+
+def test_separable_data_and_a_large_C():
+    X, y = overlapping(n=1000, d=4, flip=0.0)
+    y = np.where(X @ np.arange(1.0, 5.0) > 0, 1.0, -1.0)
+    outcome = solve(posed(X, y, C=1e3), SOLVER, Limits(tol=1e-6, max_epochs=5000))
+    assert outcome.certificate.relative_gap <= 1e-6
