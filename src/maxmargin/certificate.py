@@ -109,7 +109,7 @@ def dual_side(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def primal_of(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, float]:
     """w(α) = Σ α_i y_i x_i, and b = B² Σ α_i y_i."""
     signed = alpha * problem.y
-    return combination(problem.rows, problem.d, signed), problem.bias_square * float(np.sum(signed))
+    return combination(problem.rows, problem.d, signed, problem.threads), problem.bias_square * float(np.sum(signed))
 
 
 def answers(problem: Problem, margins: np.ndarray) -> np.ndarray:

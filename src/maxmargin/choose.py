@@ -16,7 +16,8 @@ def suits_second_order(problem: Problem) -> bool:
     size = problem.d + 1
     if size > FEW // 2 or problem.n < SOME * size:
         return False
-    return problem.n >= MANY * size or problem.mean_C * problem.mean_square > LARGE
+    square = problem.mean_square + (1.0 if problem.bias == "free" else problem.bias_square)
+    return problem.n >= MANY * size or problem.mean_C * square > LARGE
 
 
 def choose(problem: Problem) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from maxmargin.compiled import compiled
 from maxmargin.rows.memory import Rows, axpy, count_rows, dot, inner, row_length
 
 CHUNK = 1 << 21  # numbers visited in one chunk: about a millisecond
+WIDE = 64  # a sum of its own must cost no more than this part of a chunk
 
 
 def scores(rows: Rows, w: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -30,17 +31,27 @@ def squared_norms(rows: Rows, threads: int = 1) -> np.ndarray:
     return out
 
 
-def combination(rows: Rows, d: int, coefficients: np.ndarray) -> np.ndarray:
-    """Σ coefficient_i x_i, in float64."""
-    w = np.zeros(d)
-    _combination(rows, coefficients, w)
-    return w
+def combination(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:
+    """Σ coefficient_i x_i, in float64; with few features, chunk by chunk, each chunk's own sum added in their order."""
+    step = chunk_of(rows)
+    if WIDE * d > CHUNK or step >= count_rows(rows):
+        w = np.zeros(d)
+        _combination(rows, coefficients, 0, count_rows(rows), w)
+        return w
+    sums = np.zeros((-(-count_rows(rows) // step), d))
+    in_chunks(rows, threads, lambda start, stop: _combination(rows, coefficients, start, stop, sums[start // step]))
+    return np.asarray(np.sum(sums, axis=0))
+
+
+def chunk_of(rows: Rows) -> int:
+    """How many rows a chunk has."""
+    return max(1, int(CHUNK / max(row_length(rows), 1.0)))
 
 
 def in_chunks(rows: Rows, threads: int, work: Callable[[int, int], None]) -> None:
     """Call work(start, stop) over the rows, chunk by chunk, on `threads` threads."""
     n = count_rows(rows)
-    step = max(1, int(CHUNK / max(row_length(rows), 1.0)))
+    step = chunk_of(rows)
     starts = range(0, n, step)
     if threads == 1 or len(starts) == 1:
         for start in starts:
@@ -64,7 +75,7 @@ def _squared_norms(rows, start, stop, out):
 
 
 @compiled
-def _combination(rows, coefficients, w):
-    for i in range(coefficients.size):
+def _combination(rows, coefficients, start, stop, w):
+    for i in range(start, stop):
         if coefficients[i] != 0.0:
             axpy(rows, i, coefficients[i], w)

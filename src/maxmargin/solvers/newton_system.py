@@ -56,7 +56,7 @@ class System:
 
     def gather(self, coefficients: np.ndarray) -> np.ndarray:
         """Σ coefficient_i z_i."""
-        total = combination(self.rows, self.d, coefficients)
+        total = combination(self.rows, self.d, coefficients, self.threads)
         return np.append(total, np.sum(coefficients)) if self.with_bias else total
 
     def spread(self, s: np.ndarray) -> np.ndarray:

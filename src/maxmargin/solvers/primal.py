@@ -91,7 +91,7 @@ class Primal:
 
     def sum_of_rows(self, coefficients: np.ndarray) -> np.ndarray:
         """Σ coefficient_i (x_i, 1)."""
-        w = combination(self.problem.rows, self.problem.d, coefficients)
+        w = combination(self.problem.rows, self.problem.d, coefficients, self.problem.threads)
         return self.joined(w, float(np.sum(coefficients)))
 
 
