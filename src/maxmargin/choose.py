@@ -6,7 +6,7 @@ from maxmargin.problem import Problem
 from maxmargin.solvers.newton import small_enough
 from maxmargin.solvers.newton_system import FEW
 
-MANY = 1000  # examples for each feature
+MANY = 200  # examples for each feature
 SOME = 10
 LARGE = 50.0  # C ‖x‖²: beyond, single dual variables are long on the way
 
