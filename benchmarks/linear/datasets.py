@@ -1,0 +1,62 @@
+"""The data of the race: LIBSVM files of a folder, and generated shapes that need none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+import maxmargin
+
+FILES = ["a9a", "w8a", "ijcnn1", "covtype.binary.scale", "covtype.binary", "mnist", "reuters_money-fx", "20news.binary"]
+
+
+def load(name: str, folder: Path):
+    """X as a CSR matrix or an array, y as ±1."""
+    if name in GENERATED:
+        return GENERATED[name]()
+    X, y = maxmargin.read(folder / f"{name}.xz")
+    if name == "mnist":
+        y = y.astype(int) % 2
+    return sparse.csr_matrix(X), np.where(y == np.unique(y)[1], 1.0, -1.0)
+
+
+def dense_long():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500_000, 54))
+    return X, np.where(X @ rng.normal(size=54) + 3 * rng.normal(size=len(X)) > 0, 1.0, -1.0)
+
+
+def dense_wide():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 2_000))
+    return X, np.where(X @ rng.normal(size=2_000) + 30 * rng.normal(size=len(X)) > 0, 1.0, -1.0)
+
+
+def text_like():
+    """200,000 rows of 75 words out of 50,000, frequent words first, rows of length 1."""
+    rng = np.random.default_rng(0)
+    n, d, k = 200_000, 50_000, 75
+    columns = np.minimum((d * rng.random((n, k)) ** 3).astype(np.int32), d - 1)
+    X = sparse.csr_matrix((np.ones(n * k), columns.ravel(), np.arange(0, n * k + 1, k)), (n, d))
+    X.sum_duplicates()
+    X.data[:] = 1.0 / np.sqrt(np.repeat(np.diff(X.indptr), np.diff(X.indptr)))
+    scores = X @ rng.normal(size=d)
+    return X, np.where(scores + scores.std() * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def bad_columns():
+    """Duplicated columns, and columns of very different sizes."""
+    X, y = dense_long()
+    X = X[:100_000, :20]
+    return np.hstack([X, X[:, :5], X[:, 5:10] * 1e3, X[:, 10:15] * 1e-3]), y[:100_000]
+
+
+GENERATED: dict[str, Callable] = {
+    "dense_long": dense_long,
+    "dense_wide": dense_wide,
+    "text_like": text_like,
+    "bad_columns": bad_columns,
+}
