@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.passes import combination, scores
+from maxmargin.passes import combination_with_bias, scores_with_bias
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import Dense
 
@@ -75,10 +75,10 @@ def balanced(
         return alpha, -np.inf
     h = problem.C * problem.loss.curvature(margins)
     newton = newton_step(problem, alpha, margins)
-    moved = alpha - problem.y * h * spread(problem, newton.s)
+    moved = alpha - problem.y * h * scores_with_bias(problem.rows, problem.d, newton.s, problem.threads)
     if not np.all((moved >= 0.0) & (moved <= problem.C)):
         return alpha, -np.inf
-    e = gathered(problem, moved * problem.y)
+    e = combination_with_bias(problem.rows, problem.d, moved * problem.y, len(newton.s), problem.threads)
     v = w if problem.bias == "none" else np.append(w, b)
     charge = newton.length(e) * (newton.reach(v) + newton.reach(newton.s))
     return moved, float(np.sum(problem.loss.dual(moved, problem.C))) - 2.0 * charge
@@ -98,15 +98,3 @@ def written_out(problem: Problem, start: int, stop: int) -> np.ndarray:
             (stop - start, rows.d),
         ).toarray()
     return np.column_stack([X, np.ones(stop - start)]) if problem.bias != "none" else np.array(X, dtype=np.float64)
-
-
-def gathered(problem: Problem, coefficients: np.ndarray) -> np.ndarray:
-    """Σ coefficient_i z_i."""
-    total = combination(problem.rows, problem.d, coefficients)
-    return total if problem.bias == "none" else np.append(total, np.sum(coefficients))
-
-
-def spread(problem: Problem, s: np.ndarray) -> np.ndarray:
-    """⟨z_i, s⟩ for every row."""
-    f = scores(problem.rows, s[: problem.d], problem.threads)
-    return f if problem.bias == "none" else f + s[-1]

@@ -43,6 +43,18 @@ def combination(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) 
     return np.asarray(np.sum(sums, axis=0))
 
 
+def scores_with_bias(rows: Rows, d: int, v: np.ndarray, threads: int = 1) -> np.ndarray:
+    """⟨z_i, v⟩ for every row: z_i = (x_i, 1) if v is one longer than the d features, else x_i."""
+    f = scores(rows, v[:d], threads)
+    return f + v[-1] if len(v) > d else f
+
+
+def combination_with_bias(rows: Rows, d: int, coefficients: np.ndarray, size: int, threads: int = 1) -> np.ndarray:
+    """Σ coefficient_i z_i: z_i = (x_i, 1) if size is one more than the d features, else x_i."""
+    total = combination(rows, d, coefficients, threads)
+    return np.append(total, np.sum(coefficients)) if size > d else total
+
+
 def chunk_of(rows: Rows) -> int:
     """How many rows a chunk has."""
     return max(1, int(CHUNK / max(row_length(rows), 1.0)))

@@ -17,9 +17,9 @@ import numpy as np
 
 from maxmargin.balance import FEW, newton_step
 from maxmargin.certificate import Point, answers
-from maxmargin.gram import weighted_gram
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
+from maxmargin.solvers.newton_system import System
 from maxmargin.solvers.primal import Primal, PrimalState, backtrack
 
 DENSE_WORK = 4e9  # multiplications that building the matrix may take
@@ -46,7 +46,8 @@ class Newton:
             alpha = answers(problem, problem.y * f)
             step, products = newton_step(problem, alpha, problem.y * f).s, 1
         elif small_enough(problem):
-            step, products = by_cholesky(primal, curvatures, gradient), 1
+            system = System(problem.rows, problem.d, primal.ridge, curvatures, problem.threads)
+            step, products = system.by_factors(gradient), 1
         else:
             step, products = by_conjugate_gradients(primal, curvatures, gradient)
         state.v, _, _ = backtrack(primal, state.v, f, step, float(gradient @ step))
@@ -61,27 +62,6 @@ def small_enough(problem: Problem) -> bool:
     """Whether the matrix is cheaper to build than to go without."""
     width = row_length(problem.rows)
     return problem.d <= 2000 and problem.n * width * width + problem.d**3 <= DENSE_WORK
-
-
-def by_cholesky(primal: Primal, curvatures: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """Solve with the matrix written out; a trace of its diagonal keeps a free bias away from singular."""
-    from scipy.linalg import cho_factor, cho_solve
-
-    H = hessian(primal, curvatures)
-    H[np.diag_indices_from(H)] += primal.ridge
-    H[-1, -1] += 1e-12 * (1.0 + H[-1, -1])
-    return np.asarray(cho_solve(cho_factor(H, lower=True, overwrite_a=True), -gradient))
-
-
-def hessian(primal: Primal, curvatures: np.ndarray) -> np.ndarray:
-    """Σ curvature_i z_i z_iᵀ."""
-    problem, size = primal.problem, len(primal.ridge)
-    H = np.zeros((size, size))
-    weighted_gram(problem.rows, problem.d, curvatures, H)
-    if primal.with_bias:
-        border = primal.sum_of_rows(curvatures)
-        H[-1, :], H[:, -1] = border, border
-    return H
 
 
 def by_conjugate_gradients(primal: Primal, curvatures: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarray, int]:

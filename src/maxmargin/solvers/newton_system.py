@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from maxmargin.gram import weighted_gram
-from maxmargin.passes import combination, scores
+from maxmargin.passes import combination, combination_with_bias, scores, scores_with_bias
 from maxmargin.rows.memory import Dense, Rows
 from maxmargin.rows.pick import pick
 
@@ -56,13 +56,11 @@ class System:
 
     def gather(self, coefficients: np.ndarray) -> np.ndarray:
         """Σ coefficient_i z_i."""
-        total = combination(self.rows, self.d, coefficients, self.threads)
-        return np.append(total, np.sum(coefficients)) if self.with_bias else total
+        return combination_with_bias(self.rows, self.d, coefficients, len(self.ridge), self.threads)
 
     def spread(self, s: np.ndarray) -> np.ndarray:
         """⟨z_i, s⟩ for every row."""
-        f = scores(self.rows, s[: self.d], self.threads)
-        return f + s[-1] if self.with_bias else f
+        return scores_with_bias(self.rows, self.d, s, self.threads)
 
     def by_factors(self, gradient: np.ndarray) -> np.ndarray:
         """Cholesky."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from maxmargin.best_bias import best_bias
 from maxmargin.certificate import Point
-from maxmargin.passes import combination, scores
+from maxmargin.passes import combination_with_bias, scores, scores_with_bias
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import dual_start
 
@@ -67,8 +67,7 @@ class Primal:
 
     def scores(self, v: np.ndarray) -> np.ndarray:
         """⟨w, x_i⟩ + b for every row: also how a direction changes the scores."""
-        f = scores(self.problem.rows, v[: self.problem.d], self.problem.threads)
-        return f + v[-1] if self.with_bias else f
+        return scores_with_bias(self.problem.rows, self.problem.d, v, self.problem.threads)
 
     def value(self, v: np.ndarray, f: np.ndarray) -> float:
         """P(v), given its scores."""
@@ -91,8 +90,8 @@ class Primal:
 
     def sum_of_rows(self, coefficients: np.ndarray) -> np.ndarray:
         """Σ coefficient_i (x_i, 1)."""
-        w = combination(self.problem.rows, self.problem.d, coefficients, self.problem.threads)
-        return self.joined(w, float(np.sum(coefficients)))
+        problem = self.problem
+        return combination_with_bias(problem.rows, problem.d, coefficients, len(self.ridge), problem.threads)
 
 
 def backtrack(

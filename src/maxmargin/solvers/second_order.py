@@ -24,6 +24,7 @@ import numpy as np
 from maxmargin.certificate import Point, certify
 from maxmargin.dual_terms import DualTerm, Quadratic
 from maxmargin.losses import sigmoid
+from maxmargin.passes import combination_with_bias, scores_with_bias
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import Rows
 from maxmargin.rows.pick import pick
@@ -118,10 +119,6 @@ class Part:
         part = Part(rows, y, type(self.term)(*(array[band] for array in self.term)), self.ridge, 0.0 * force, self.d, 1)
         return replace(part, pull=force - part.force(q[band]))
 
-    def system(self) -> System:
-        """The rows with their bias, for products."""
-        return System(self.rows, self.d, self.ridge, np.zeros(0), self.threads)
-
     def step(self, h: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """The Newton step; what nothing regularises is held back by its own gradient, so that it moves by 1 at most."""
         held = np.where(self.ridge > 0.0, self.ridge, np.abs(gradient))
@@ -129,11 +126,12 @@ class Part:
 
     def margins(self, v: np.ndarray) -> np.ndarray:
         """y_i ⟨z_i, v⟩: also how a step changes them."""
-        return np.asarray(self.y * self.system().spread(v))
+        return np.asarray(self.y * scores_with_bias(self.rows, self.d, v, self.threads))
 
     def force(self, q: np.ndarray) -> np.ndarray:
         """Σ q_i y_i z_i with the pull of the others: r v at the optimum."""
-        return np.asarray(self.pull + self.system().gather(q * self.y))
+        size = len(self.ridge)
+        return np.asarray(self.pull + combination_with_bias(self.rows, self.d, q * self.y, size, self.threads))
 
 
 def first_epsilon(problem: Problem) -> float:
