@@ -8,9 +8,9 @@ from hypothesis import settings
 
 from maxmargin import certificate, solve
 
-settings.register_profile("ci", derandomize=True)  # what is searched at home must not fail a stranger's change
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+settings.register_profile("home", deadline=None)  # no test is a stopwatch
+settings.register_profile("ci", deadline=None, derandomize=True)  # what is searched at home must not fail a stranger
+settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 
 @pytest.fixture(autouse=True)

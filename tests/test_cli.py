@@ -55,7 +55,7 @@ def test_train_score_predict_inspect(here, capsys):
     X, y = maxmargin.read("data.svm")
     assert np.array_equal(labels, maxmargin.train(X, y, C=2.0).model.predict(X))
     assert run(["inspect", "m.safetensors"]) == 0
-    assert "dual_pairs" in capsys.readouterr().out
+    assert "dual_coordinate" in capsys.readouterr().out
     assert run(["inspect", "data.svm"]) == 0
     assert "200" in capsys.readouterr().out
 
@@ -195,7 +195,7 @@ def test_a_model_is_named_after_its_data():
         (["train", "data.svm", "--loss", "l1"], "choose one of hinge"),
         (["train", "data.svm", "--bias", "maybe"], "choose one of none"),
         (["train", "data.svm", "--solver", "smo"], "choose auto or one of"),
-        (["train", "data.svm", "--solver", "dual_coordinate"], "use solver='dual_pairs'"),
+        (["train", "data.svm", "--solver", "pegasos"], "use solver='dual_coordinate'"),
         (["train", "data.svm", "--seed", "-3"], "seed=-3 must be"),
         (["train", "data.svm", "--threads", "0"], "threads=0 must be"),
         (["train", "data.svm", "--resume"], "needs checkpoint"),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from maxmargin.compiled import compiled
-from maxmargin.dual_terms import best, best_pair, slope
+from maxmargin.dual_terms import best, best_pair, excess, slope
 from maxmargin.losses import LOSSES
 
 every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -35,6 +35,11 @@ def slope_of(term, i, alpha):
     return slope(term, i, alpha)
 
 
+@compiled
+def excess_of(term, i, alpha, m):
+    return excess(term, i, alpha, m)
+
+
 def root(falling, low, high):
     """Where a falling function crosses zero in [low, high], or the end beyond which it would."""
     if falling(low) <= 0:
@@ -52,6 +57,15 @@ def test_slope_is_the_finite_difference_of_the_dual_term(loss):
         h = 1e-6
         numeric = (loss.dual(np.array([alpha + h]), C) - loss.dual(np.array([alpha - h]), C)) / (2 * h)
         assert slope_of(term, 0, alpha) == pytest.approx(numeric[0], abs=1e-6)
+
+
+@every_loss
+@settings(max_examples=300, deadline=None)
+@given(C=positive, share=shares, m=numbers)
+def test_excess_is_the_part_of_an_example_in_the_gap(loss, C, share, m):
+    C, alpha = np.array([C]), np.array([share * C])
+    gap = C * loss.value(np.array([m])) - loss.dual(alpha, C) + alpha * m
+    assert excess_of(loss.dual_term(C), 0, alpha[0], m) == pytest.approx(gap[0], rel=1e-9, abs=1e-9 * C[0])
 
 
 @every_loss

@@ -14,7 +14,7 @@ from maxmargin.solvers.pairings import PAIRINGS, refusal
 TAKEN = """
                    C = 1                              C = inf
 solver             hinge  squared_hinge  logistic     hinge  squared_hinge  logistic
-dual_coordinate    nr     nr             nr           nr     nr             -
+dual_coordinate    nrf    nrf            nrf          nrf    nrf            -
 dual_pairs         f      f              f            f      f              -
 second_order       nrf    nrf            nrf          -      -              -
 newton             -      nrf            nrf          -      -              nrf

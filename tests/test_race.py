@@ -86,7 +86,7 @@ def test_a_lap_is_the_run_that_train_makes():
     found = maxmargin.race(X, y, solvers=["sgd", "auto"], holdout=0, **QUICK)
     alone = maxmargin.train(X, y, solver="sgd", tol=1e-6, max_epochs=8)
     assert np.array_equal(found.laps[0].outcome.w, alone.model.w[0])
-    assert found.laps[1].name == "auto (dual_pairs)"
+    assert found.laps[1].name == "auto (dual_coordinate)"
     assert found.facts["tested"] == 0
     assert {moment.test_error for lap in found.laps for moment in lap.curve} == {None}
 
@@ -116,7 +116,7 @@ def test_weights_stay_with_their_rows():
     weights = np.where(np.arange(100) < 60, 1.0, 0.0)
     away = held_out(y, 0.2, seed=0)
     found = maxmargin.race(X, y, solvers=["dual_pairs"], weights=weights, tol=1e-8)
-    alone = maxmargin.train(X[~away], y[~away], weights=weights[~away], tol=1e-8)
+    alone = maxmargin.train(X[~away], y[~away], weights=weights[~away], tol=1e-8, solver="dual_pairs")
     assert found.laps[0].outcome.certificate.primal == alone.certificate.primal
     with pytest.raises(maxmargin.DataError, match="one weight each"):
         maxmargin.race(X, y, solvers=["dual_pairs"], weights=weights[:50])
@@ -176,7 +176,7 @@ def test_one_class_races_against_the_rest():
     X = rng.normal(size=(90, 4))
     y = np.argmax(X[:, :3], axis=1)
     found = maxmargin.race(X, y, solvers=["dual_pairs"], positive=2, holdout=0)
-    alone = maxmargin.train(X, y == 2, tol=1e-6)
+    alone = maxmargin.train(X, y == 2, tol=1e-6, solver="dual_pairs")
     assert found.laps[0].outcome.certificate.primal == alone.certificate.primal
     assert found.facts["positive"] == "2"
 
@@ -188,7 +188,7 @@ def test_one_class_races_against_the_rest():
         ({"solvers": [3]}, "a pair of a name and its options"),
         ({"solvers": ["sdg"]}, "choose auto or one of dual_coordinate"),
         ({"solvers": [("sgd", {"steps": 1})]}, "sgd has no option 'steps'"),
-        ({"solvers": [("auto", {"steps": 1})]}, "dual_pairs has no option 'steps'"),
+        ({"solvers": [("auto", {"steps": 1})]}, "dual_coordinate has no option 'steps'"),
         ({"holdout": 1}, "holdout=1 must be"),
         ({"holdout": True}, "holdout=True must be"),
         ({"test": 3}, "a pair"),

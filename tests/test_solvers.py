@@ -19,7 +19,7 @@ CASES = [
     for bias in EVERY_BIAS
     if name != "perceptron" and not refusal(name, posed(*overlapping(), loss=loss, bias=bias))  # it minimises nothing
 ]
-DUAL = [case for case in CASES if SOLVERS[case[0]].state_type is sweeps.Sweeps]
+DUAL = [case for case in CASES if issubclass(SOLVERS[case[0]].state_type, sweeps.Sweeps)]
 STOCHASTIC = {"sgd", "pegasos", "implicit"}
 
 
@@ -547,3 +547,35 @@ def test_sgd_finds_a_free_bias_as_well_as_a_regularised_one(loss):
         for bias in ("free", "regularised")
     )
     assert free.primal <= 1.05 * inside.primal
+
+
+def test_a_shuffle_is_a_permutation_and_every_one_is_as_likely():
+    seen = {}
+    for seed in range(6000):
+        order = np.arange(3)
+        sweeps.shuffle(order, seed)
+        seen[tuple(order)] = seen.get(tuple(order), 0) + 1
+    assert len(seen) == 6
+    assert all(850 < count < 1150 for count in seen.values())
+    order = np.arange(1000)
+    sweeps.shuffle(order, 2**62)
+    assert sorted(order) == list(range(1000))
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_single_coordinates_reach_the_free_bias_that_pairs_reach(loss, C):
+    problem = posed(*overlapping(n=300, d=20), loss=loss, C=C)
+    single, paired = (solve(problem, SOLVERS[name], Limits(tol=1e-8)) for name in ("dual_coordinate", "dual_pairs"))
+    assert single.certificate.relative_gap <= 1e-8
+    assert single.certificate.primal == pytest.approx(paired.certificate.primal, rel=2e-8)
+
+
+def test_examples_that_are_nearly_alike_settle_without_a_thousand_sweeps():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2000)) * (rng.random((400, 2000)) < 0.02)
+    X[200:210] = X[:10] + 1e-2 * rng.normal(size=(10, 2000))
+    y = np.where(np.arange(400) < 200, 1.0, -1.0)
+    outcome = solve(posed(X, y, C=1000.0, bias="none"), SOLVERS["dual_coordinate"], Limits(tol=1e-6))
+    assert outcome.status is Status.CONVERGED
+    assert outcome.epochs < 200

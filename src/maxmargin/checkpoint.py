@@ -40,6 +40,7 @@ class Run:
     rng: np.random.Generator
     best: Best | None = None
     next_certificate: float = 1.0
+    ask: float = np.inf
     stale: int = 0
     ended: str = ""
     seconds: float = 0.0
@@ -56,6 +57,7 @@ def save_run(path: Path, run: Run, identity: dict[str, Any]) -> None:
         "rng": run.rng.bit_generator.state,
         "loop": {
             "next_certificate": run.next_certificate,
+            "ask": run.ask,
             "stale": run.stale,
             "ended": run.ended,
             "seconds": run.seconds,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from maxmargin.losses import HARD_MARGIN
+from maxmargin.passes import combination
 from maxmargin.problem import Problem
 from maxmargin.solvers.newton import small_enough
 from maxmargin.solvers.newton_system import FEW
 
 MANY = 200  # examples for each feature
 SOME = 10
+FAR = 0.9  # ‖mean x‖² as a part of the mean ‖x‖²
 LARGE = 50.0  # C ‖x‖²: beyond, single dual variables are long on the way
 
 
@@ -20,6 +25,12 @@ def suits_second_order(problem: Problem) -> bool:
     return problem.n >= MANY * size or problem.mean_C * square > LARGE
 
 
+def far_from_origin(problem: Problem) -> bool:
+    """Whether the examples have most of their length in common."""
+    mean = combination(problem.rows, problem.d, np.full(problem.n, 1.0 / problem.n), problem.threads)
+    return float(np.sum(np.square(mean))) > FAR * problem.mean_square
+
+
 def choose(problem: Problem) -> tuple[str, str]:
     """The name of the solver, and why it."""
     if not problem.ridge:
@@ -28,6 +39,6 @@ def choose(problem: Problem) -> tuple[str, str]:
         return "newton", "a smooth loss and few features: second derivatives take a handful of steps"
     if problem.kind == "hinge" and suits_second_order(problem):
         return "second_order", "many examples for each feature, or a large C: a few Newton steps on ever fewer of them"
-    if problem.bias == "free":
-        return "dual_pairs", "a free bias ties the dual variables together, so they move in pairs"
-    return "dual_coordinate", f"with bias {problem.bias} each dual variable can be solved for on its own"
+    if problem.bias == "free" and (problem.loss is HARD_MARGIN or far_from_origin(problem)):
+        return "dual_pairs", "only differences of examples count where the bias is free, so they move in pairs"
+    return "dual_coordinate", "many features for so many examples: one dual variable at a time, at the cost of its row"

@@ -1,10 +1,11 @@
-"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind four verbs.
+"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind five verbs.
 
     Quadratic(U, D)     d_i(α) = α − ½ D_i α²,                              0 ≤ α ≤ U_i
     Entropy(U)          d_i(α) = U log U − α log α − (U−α) log(U−α),        0 ≤ α ≤ U_i
 
     slope(term, i, α)                      d_i′(α)
     answer(term, i, m)                     the α that belongs to margin m: −C_i ℓ′(m)
+    excess(term, i, α, m)                  C_i ℓ(m) − d_i(α) + α m ≥ 0: what the example adds to the gap
     best(term, i, α, g, q)                 the z that maximises  d_i(z) − g (z−α) − ½ q (z−α)²
     best_pair(term, i, j, αᵢ, αⱼ, sᵢ, sⱼ, g, q)   the δ ≥ 0 that maximises
                                            d_i(αᵢ + sᵢδ) + d_j(αⱼ − sⱼδ) − g δ − ½ q δ²,  with s = ±1
@@ -51,6 +52,11 @@ def slope(term: Any, i: int, alpha: float) -> float:
 def answer(term: Any, i: int, m: float) -> float:
     """−C_i ℓ′(m), in compiled code."""
     raise NotImplementedError("answer works inside compiled functions only")
+
+
+def excess(term: Any, i: int, alpha: float, m: float) -> float:
+    """C_i ℓ(m) − d_i(α) + α m, in compiled code."""
+    raise NotImplementedError("excess works inside compiled functions only")
 
 
 def best(term: Any, i: int, alpha: float, g: float, q: float) -> float:
@@ -142,6 +148,32 @@ def _answer(term, i, m):
 
         return quadratic
     return lambda term, i, m: term.U[i] / (1.0 + exp(m))
+
+
+@compiled
+def times_log(a, U):
+    """−α log(α/U), and 0 at 0."""
+    return -a * log(a / U) if a > 0.0 else 0.0
+
+
+@overload(excess, jit_options={"error_model": "numpy"})
+def _excess(term, i, alpha, m):
+    if holds(term, Quadratic):
+
+        def quadratic(term, i, alpha, m):
+            short, D = 1.0 - m, term.D[i]
+            if D > 0.0:
+                return 0.5 * max(short, 0.0) ** 2 / D - alpha * short + 0.5 * D * alpha * alpha
+            return (term.U[i] - alpha) * short if short > 0.0 else -alpha * short
+
+        return quadratic
+
+    def entropy(term, i, alpha, m):
+        U = term.U[i]
+        loss = log(1.0 + exp(-abs(m))) + max(-m, 0.0)
+        return U * loss - times_log(alpha, U) - times_log(U - alpha, U) + alpha * m
+
+    return entropy
 
 
 @overload(best, jit_options={"error_model": "numpy"})

@@ -4,7 +4,8 @@ It owns the clock, the certificates, the stopping, Ctrl-C, the callback and the 
 
 When to certify is decided by epochs, never by the clock, so that the same seed stops at the same point: after each
 of the first epochs, then whenever the epochs have grown by 15 %. Certifying costs about a tenth of the time, and a
-run goes at most 15 % beyond the point where it could have stopped.
+run goes at most 15 % beyond the point where it could have stopped. A solver that can tell the gap as it goes, roughly,
+is certified when it thinks that the tolerance is met, and otherwise seldom: its state has the field `estimate`.
 
 The best model is the certified point with the lowest primal objective, the best bound the highest dual objective:
 together they are the certificate, whichever epochs they come from.
@@ -34,8 +35,11 @@ from maxmargin.solvers.base import Solver
 from maxmargin.solvers.pairings import refusal
 
 SPACING = 1.15
+SELDOM = 1.5
+AT_FIRST = 8.0  # epochs that an estimate may pass without a certificate
 CHECKPOINT_SECONDS = 30.0
-STALE_CERTIFICATES = 16  # at 15 % apart: ten times as many epochs without any progress
+STALE_CERTIFICATES = 16  # at 15 % apart: ten times as many epochs without any progress,
+STALE_ESTIMATES = 6  # as many at 50 % apart
 BEYOND_ROUNDING = 1e-9
 ROUNDING = 1e-15
 FREE_WORK = 1_000_000  # numbers visited: a few milliseconds
@@ -191,9 +195,10 @@ class Loop:
     def look(self) -> Status | None:
         """Certify if it is time to; the reason to stop that this shows, if any."""
         run = self.run
-        if self.epochs < run.next_certificate:
+        if not self.due():
             return None
-        run.next_certificate = max(self.epochs + 1.0, self.epochs * SPACING)
+        run.next_certificate = self.epochs + max(1.0, self.epochs * ((SELDOM if self.estimates else SPACING) - 1.0))
+        run.ask = 0.5 * min(self.estimate, run.ask)
         record = self.certify()
         if lost(self.problem, record.certificate):
             return Status.DIVERGED
@@ -204,10 +209,30 @@ class Loop:
             self.interrupt.set()
         if proved := self.proof():
             return proved
-        if run.stale >= STALE_CERTIFICATES:
+        if run.stale >= (STALE_ESTIMATES if self.estimates else STALE_CERTIFICATES):
             return Status.STALLED
-        tol = min(self.limits.tol, ROUNDING) if self.costs_nothing() else self.limits.tol
-        return Status.CONVERGED if record.best.meets(tol) else None
+        return Status.CONVERGED if record.best.meets(self.goal) else None
+
+    def due(self) -> bool:
+        """Whether to certify now: the epochs say so, or the solver thinks that it has arrived."""
+        if self.estimate <= min(self.goal, self.run.ask):
+            return True
+        return self.epochs >= max(self.run.next_certificate, AT_FIRST if self.estimates else 0.0)
+
+    @property
+    def estimates(self) -> bool:
+        """Whether the solver can tell the gap; a run that is watched is certified as often as any other."""
+        return self.estimate < np.inf and self.watch is None
+
+    @property
+    def estimate(self) -> float:
+        """What the solver thinks of its relative gap."""
+        return float(getattr(self.run.state, "estimate", np.inf))
+
+    @property
+    def goal(self) -> float:
+        """The relative gap to reach: beyond the tolerance where that is free."""
+        return min(self.limits.tol, ROUNDING) if self.costs_nothing() else self.limits.tol
 
     def proof(self) -> Status | None:
         """Whether no answer can exist: asked now and then, and always before all seems done."""

@@ -3,6 +3,8 @@
     dot(rows, i, w)        ⟨x_i, w⟩
     axpy(rows, i, a, w)    w += a x_i
     inner(rows, i, j)      ⟨x_i, x_j⟩
+    announce(rows, i)      row i comes up in a while,
+    fetch(rows, i)         row i comes up next: hints to memory that change no result
 
 and, for an algorithm that treats each stored value of a row in its own way,
 
@@ -22,6 +24,7 @@ import numpy as np
 from numba.extending import overload
 
 from maxmargin.compiled import holds
+from maxmargin.prefetch import prefetch
 
 
 class Dense(NamedTuple):
@@ -41,6 +44,9 @@ class Csr(NamedTuple):
 
 Rows = Dense | Csr
 
+LINE = 64  # bytes that memory hands out at once
+AHEAD = 16  # lines of a dense row: the processor itself goes on from there
+
 SUMS_MAY_REORDER = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
 
 
@@ -57,6 +63,16 @@ def axpy(rows: Any, i: int, a: float, w: Any) -> None:
 def inner(rows: Any, i: int, j: int) -> float:
     """⟨x_i, x_j⟩, in compiled code."""
     raise NotImplementedError("inner works inside compiled functions only")
+
+
+def announce(rows: Any, i: int) -> None:
+    """Hint that row i will be fetched soon, in compiled code."""
+    raise NotImplementedError("announce works inside compiled functions only")
+
+
+def fetch(rows: Any, i: int) -> None:
+    """Hint that row i will be visited soon, in compiled code."""
+    raise NotImplementedError("fetch works inside compiled functions only")
 
 
 def span(rows: Any, i: int) -> tuple[int, int]:
@@ -138,6 +154,34 @@ def _inner(rows, i, j):
             p += a <= b
             q += b <= a
         return total
+
+    return csr
+
+
+@overload(announce)
+def _announce(rows, i):
+    if holds(rows, Dense):
+        return lambda rows, i: None
+    return lambda rows, i: prefetch(rows.indptr, i)
+
+
+@overload(fetch)
+def _fetch(rows, i):
+    if holds(rows, Dense):
+
+        def dense(rows, i):
+            x = rows.values[i]
+            for k in range(0, min(x.size, AHEAD * LINE // x.itemsize), LINE // x.itemsize):
+                prefetch(x, k)
+
+        return dense
+
+    def csr(rows, i):
+        start, stop = rows.indptr[i], rows.indptr[i + 1]
+        for k in range(start, stop, LINE // rows.values.itemsize):
+            prefetch(rows.values, k)
+        for k in range(start, stop, LINE // rows.indices.itemsize):
+            prefetch(rows.indices, k)
 
     return csr
 

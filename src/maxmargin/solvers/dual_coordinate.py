@@ -1,11 +1,14 @@
 """Dual coordinate descent.
 
-Solves   max_α  Σ d_i(α_i) − ½‖w‖² − b²/(2B²),   α in its box,   w = Σ α_i y_i x_i,  b = B² Σ α_i y_i
+Solves   max_α  Σ d_i(α_i) − ½‖w‖² − b²/(2B²),   α in its box,   w = Σ α_i y_i x_i,  b = B² s,  s = Σ α_i y_i
 Step     α_i ← the best value of α_i alone;  for hinge and squared hinge  clip(α_i − G_i / (‖x_i‖² + B² + D_i)),
          G_i = y_i(⟨w, x_i⟩ + b) − d_i′(α_i);  for logistic a Newton iteration in one dimension
-Keeps    w and b, after every step
+Keeps    w, b and s, after every step
 Order    shuffled epochs with shrinking, or examples drawn at random (SDCA)
-Bias     none (B = 0) or regularised; a free bias ties the α's together: see dual_pairs
+Hot      after a sweep, the few examples that violate most are visited again and again until they no longer stand out:
+         two examples nearly alike are long on their way when each is seen but once a sweep
+Bias     none (B = 0) or regularised; a free bias is a regularised one whose centre moves: b²/(2B²) becomes
+         (b − c)²/(2B²), with c ← b after every sweep, until s = 0 (the method of multipliers)
 Costs    one epoch: O(nnz) time, O(n + d) memory
 After    Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008; Yu, Huang, Lin, Machine Learning 2011 (logistic);
          Shalev-Shwartz, Zhang, JMLR 2013 (SDCA)
@@ -13,17 +16,53 @@ After    Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008; Yu, Huang, Lin, Ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from maxmargin.best_bias import best_bias
 from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
-from maxmargin.dual_terms import best, slope
+from maxmargin.dual_terms import best, excess, slope
+from maxmargin.passes import scores
+from maxmargin.prefetch import prefetch
 from maxmargin.problem import Problem
-from maxmargin.rows.memory import axpy, dot
-from maxmargin.solvers.base import dual_start
-from maxmargin.solvers.sweeps import Sweeps, check_sampling
+from maxmargin.rows.memory import announce, axpy, dot, fetch
+from maxmargin.solvers.base import dual_start, rows_at_once
+from maxmargin.solvers.sweeps import Sweeps, check_sampling, shuffle
+
+FAR, NEAR = 4, 2  # how many visits ahead memory is asked for an example, first for its numbers, then for its row
+STAND_OUT = 0.25  # an example is hot from this part of the largest violation on,
+FEW_HOT = 0.25  # if no more than this part of the examples is,
+EXTRA = 0.5  # and the hot are visited again for no more than this part of a sweep
+PULL = 0.1  # B² of a free bias, as a part of the mean ‖x_i‖², or of 1/C if that is more
+
+
+@dataclass
+class Descent(Sweeps):
+    """A sweep, how much each kept example violated, s = Σ α_i y_i, and the gap as far as a sweep can tell."""
+
+    balance: float = 0.0
+    excess: float = 0.0
+    estimate: float = np.inf
+    violations: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    def begin(self) -> None:
+        """Forget what the last sweep saw."""
+        super().begin()
+        self.excess = 0.0
+        if len(self.violations) < len(self.order):
+            self.violations = np.zeros(len(self.order))
+
+    def hot(self) -> np.ndarray:
+        """The few examples that violate far more than the others; none if there are many of them."""
+        hot = self.order[: self.kept][self.violations[: self.kept] > STAND_OUT * self.largest]
+        return hot if len(hot) <= FEW_HOT * self.kept else hot[:0]
+
+    @property
+    def largest(self) -> float:
+        """The largest violation of the sweep."""
+        return max(-self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -31,48 +70,84 @@ class DualCoordinate:
     """One coordinate of the dual at a time."""
 
     name = "dual_coordinate"
-    state_type = Sweeps
+    state_type = Descent
 
     sampling: str = "shuffled"
 
     def __post_init__(self) -> None:
         check_sampling(self.sampling)
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Sweeps:
+    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Descent:
         """At α = 0, or at `alpha`."""
-        return Sweeps(*dual_start(problem, alpha))
+        state = Descent(*dual_start(problem, alpha))
+        state.balance = float(np.sum(state.alpha * problem.y))
+        if alpha is not None and problem.bias == "free":
+            state.b = best_bias(scores(problem.rows, state.w, problem.threads), problem.y, problem.C, problem.loss)
+        return state
 
-    def advance(self, problem: Problem, state: Sweeps, rng: np.random.Generator) -> None:
+    def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
         """One sweep, or a part of it."""
         start, stop = state.open(problem, rng, uniform=self.sampling == "uniform")
-        state.b, state.kept, state.low, state.high = sweep(
-            problem.rows, problem.y, problem.dual_term, problem.squared_norms, problem.bias_square,
-            state.alpha, state.w, state.b,
+        fixed = problem.rows, problem.y, problem.dual_term, problem.squared_norms, pull(problem), state.alpha, state.w
+        state.b, state.balance, state.kept, state.low, state.high, state.excess = sweep(
+            *fixed, state.b, state.balance,
             state.order, start, stop, state.kept, state.low, state.high, state.drop_below, state.drop_above,
+            state.excess, state.violations,
         )  # fmt: skip
-        state.close(start, stop)
+        if not state.close(start, stop):
+            return
+        if self.sampling == "shuffled" and len(hot := state.hot()):
+            visits = min(int(EXTRA * state.kept), rows_at_once(problem))
+            state.b, state.balance, visited = settle(
+                *fixed, state.b, state.balance, hot, rng.integers(1 << 62), visits, STAND_OUT * state.largest
+            )
+            state.visited += visited
+        if problem.bias == "free":
+            state.b += pull(problem) * state.balance
+        state.estimate = estimate(problem, state)
 
-    def point(self, problem: Problem, state: Sweeps) -> Point:
+    def point(self, problem: Problem, state: Descent) -> Point:
         """A dual point: w and b follow from α."""
         return Point(alpha=state.alpha)
 
 
+def pull(problem: Problem) -> float:
+    """B²: of the regularised bias, or how strongly Σ α_i y_i pulls at a free one."""
+    return PULL * max(problem.mean_square, 1.0 / problem.mean_C) if problem.bias == "free" else problem.bias_square
+
+
+def estimate(problem: Problem, state: Descent) -> float:
+    """The relative gap, from what the sweep saw on its way."""
+    b = 0.0 if problem.bias == "free" else state.b
+    gap = state.excess + (abs(state.balance) if problem.bias == "free" else 0.0)
+    primal = problem.dual(state.alpha, state.w, b) + gap
+    return gap / primal if 0.0 < primal < np.inf else np.inf
+
+
 @compiled
-def sweep(rows, y, term, Q, B2, alpha, w, b, order, start, stop, kept, low, high, drop_below, drop_above):
-    """Visit order[start:stop]; keep what may still move, and the range [low, high] of the violations."""
+def sweep(
+    rows, y, term, Q, B2, alpha, w, b, s,
+    order, start, stop, kept, low, high, drop_below, drop_above, gap, violations,
+):  # fmt: skip
+    """Visit order[start:stop]; keep what may still move, the range [low, high] of the violations, and their gap."""
     for k in range(start, stop):
+        if k + FAR < stop:
+            ahead(rows, y, term, Q, alpha, order[k + FAR])
+            fetch(rows, order[k + NEAR])
         i = order[k]
         m = y[i] * (dot(rows, i, w) + b)
         G = m - slope(term, i, alpha[i])
+        gap += excess(term, i, alpha[i], m)
         if alpha[i] == 0.0:
-            if max(drop_above, 0.0) < G:
+            if G > drop_above > 0.0:
                 continue
             G = min(G, 0.0)
         elif alpha[i] == term.U[i]:
-            if min(drop_below, 0.0) > G:
+            if G < drop_below < 0.0:
                 continue
             G = max(G, 0.0)
         order[kept] = i
+        violations[kept] = abs(G)
         kept += 1
         low, high = min(low, G), max(high, G)
         if G != 0.0:
@@ -80,5 +155,32 @@ def sweep(rows, y, term, Q, B2, alpha, w, b, order, start, stop, kept, low, high
             change = (new - alpha[i]) * y[i]
             alpha[i] = new
             axpy(rows, i, change, w)
+            s += change
             b += B2 * change
-    return b, kept, low, high
+    return b, s, kept, low, high, gap
+
+
+@compiled
+def ahead(rows, y, term, Q, alpha, i):
+    """Ask memory for what belongs to example i."""
+    announce(rows, i)
+    prefetch(y, i)
+    prefetch(term.U, i)
+    prefetch(Q, i)
+    prefetch(alpha, i)
+
+
+@compiled
+def settle(rows, y, term, Q, B2, alpha, w, b, s, hot, seed, visits, enough):
+    """Visit the hot examples until none violates by more than `enough`, or the visits are used up."""
+    violations, visited = np.empty(hot.size), 0
+    while visited + hot.size <= visits:
+        shuffle(hot, seed + visited)
+        b, s, _, low, high, _ = sweep(
+            rows, y, term, Q, B2, alpha, w, b, s,
+            hot, 0, hot.size, 0, np.inf, -np.inf, -np.inf, np.inf, 0.0, violations,
+        )  # fmt: skip
+        visited += hot.size
+        if max(-low, high) <= enough:
+            break
+    return b, s, visited

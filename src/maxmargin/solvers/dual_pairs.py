@@ -16,7 +16,7 @@ After    Platt 1998 (two at a time); Hsieh et al., ICML 2008 (the linear case th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -36,12 +36,25 @@ PULL = 0.1  # how far one violating example pulls the estimate of b towards its 
 INTERIOR = 1e-3  # logistic starts at this part of the box: its dual has infinite slope at the ends
 
 
+@dataclass
+class PairSweeps(Sweeps):
+    """A sweep, and who waits for a partner in it."""
+
+    waiting: np.ndarray = field(default_factory=lambda: np.full(2, -1))
+    levels: np.ndarray = field(default_factory=lambda: np.zeros(2))
+
+    def begin(self) -> None:
+        """Nobody waits."""
+        super().begin()
+        self.waiting[:] = -1
+
+
 @dataclass(frozen=True)
 class DualPairs:
     """Two coordinates of the dual at a time."""
 
     name = "dual_pairs"
-    state_type = Sweeps
+    state_type = PairSweeps
 
     pairs: str = "joined"
 
@@ -49,13 +62,13 @@ class DualPairs:
         if self.pairs not in PAIRS:
             raise ParameterError(f"pairs={self.pairs!r} is not known: choose one of {', '.join(PAIRS)}")
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Sweeps:
+    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> PairSweeps:
         """At α = 0 (logistic: just inside the box), or at `alpha`."""
         if alpha is None and isinstance(problem.loss, Logistic):
             alpha = INTERIOR * problem.C
-        return Sweeps(*dual_start(problem, alpha))
+        return PairSweeps(*dual_start(problem, alpha))
 
-    def advance(self, problem: Problem, state: Sweeps, rng: np.random.Generator) -> None:
+    def advance(self, problem: Problem, state: PairSweeps, rng: np.random.Generator) -> None:
         """One sweep, or a part of it."""
         fixed = problem.rows, problem.y, problem.dual_term, problem.squared_norms, state.alpha, state.w
         if self.pairs == "greedy":
@@ -76,7 +89,7 @@ class DualPairs:
         )  # fmt: skip
         state.close(start, stop)
 
-    def point(self, problem: Problem, state: Sweeps) -> Point:
+    def point(self, problem: Problem, state: PairSweeps) -> Point:
         """A dual point: w follows from α, and the certificate finds b."""
         return Point(alpha=state.alpha)
 

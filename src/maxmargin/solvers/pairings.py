@@ -1,6 +1,6 @@
 """Which solver takes which problem: one table, and the sentence that refuses the rest and names a solver that can.
 
-Every problem is taken by one of the first two, or by newton where nothing is regularised.
+Every problem is taken by the first, or by newton where nothing is regularised.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Takes(NamedTuple):
 
 
 PAIRINGS = {
-    "dual_coordinate": Takes(SOFT + HARD, INSIDE),
+    "dual_coordinate": Takes(SOFT + HARD, ANY),
     "dual_pairs": Takes(SOFT + HARD, FREE),
     "second_order": Takes(SOFT, ANY),
     "newton": Takes(SMOOTH + BARE, ANY),
@@ -74,4 +74,4 @@ def able(problem: Problem) -> str:
     """A solver that takes the problem."""
     if problem.kind in BARE:
         return "solver='newton'"
-    return "solver='dual_pairs'" if problem.bias == "free" else "solver='dual_coordinate'"
+    return "solver='dual_coordinate'"

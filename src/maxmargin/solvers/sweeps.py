@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from maxmargin.compiled import compiled
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import rows_at_once
@@ -26,7 +27,7 @@ PATIENCE = 5  # how many full sweeps' worth of shrunk ones may pass before all a
 
 @dataclass
 class Sweeps:
-    """Where a dual solver stands: alpha, w(alpha), b, and the sweep under way (with who waits for a partner in it)."""
+    """Where a dual solver stands: alpha, w(alpha), b, and the sweep under way."""
 
     alpha: np.ndarray
     w: np.ndarray
@@ -41,33 +42,36 @@ class Sweeps:
     drop_above: float = np.inf
     target: float = np.inf
     full: bool = True
-    waiting: np.ndarray = field(default_factory=lambda: np.full(2, -1))
-    levels: np.ndarray = field(default_factory=lambda: np.zeros(2))
     shrunk_visits: int = 0
 
     def open(self, problem: Problem, rng: np.random.Generator, uniform: bool = False) -> tuple[int, int]:
         """The part of `order` to visit now; at the beginning of a sweep a fresh permutation, or as many draws."""
         if self.position == 0:
             self.order = self.draw(problem, rng) if uniform else self.permute(problem, rng)
-            self.kept, self.low, self.high = 0, np.inf, -np.inf
-            self.waiting[:] = -1
+            self.begin()
         return self.position, min(self.position + rows_at_once(problem), len(self.order))
+
+    def begin(self) -> None:
+        """Forget what the last sweep saw."""
+        self.kept, self.low, self.high = 0, np.inf, -np.inf
 
     def permute(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
         """The active examples, each once."""
-        return rng.permutation(problem.counted if self.full else self.order[: self.kept])
+        order = problem.counted.copy() if self.full else self.order[: self.kept]
+        shuffle(order, rng.integers(1 << 63))
+        return order
 
     def draw(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
         """As many draws from all examples, with none dropped."""
         self.full, self.drop_below, self.drop_above = True, -np.inf, np.inf
         return rng.choice(problem.counted, len(problem.counted))
 
-    def close(self, start: int, stop: int) -> None:
-        """Account for the visits, and at the end of a sweep decide what the next one visits."""
+    def close(self, start: int, stop: int) -> bool:
+        """Account for the visits; at the end of a sweep decide what the next one visits, and say that it has ended."""
         self.visited += stop - start
         self.position = stop
         if stop < len(self.order):
-            return
+            return False
         self.position = 0
         spread = self.high - self.low
         if self.full:
@@ -78,9 +82,23 @@ class Sweeps:
         self.full = self.kept == 0 or (not self.full and done)
         self.drop_below = -np.inf if self.full else self.low
         self.drop_above = np.inf if self.full else self.high
+        return True
 
 
 def check_sampling(sampling: str) -> None:
     """Refuse what is no way to pick examples."""
     if sampling not in SAMPLINGS:
         raise ParameterError(f"sampling={sampling!r} is not known: choose one of {', '.join(SAMPLINGS)}")
+
+
+@compiled
+def shuffle(order, seed):
+    """A random order, in place: Fisher and Yates, with the random numbers of splitmix64."""
+    state = np.uint64(seed)
+    for k in range(order.size - 1, 0, -1):
+        state += np.uint64(0x9E3779B97F4A7C15)
+        z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+        j = np.int64(((z >> np.uint64(32)) * np.uint64(k + 1)) >> np.uint64(32))
+        order[k], order[j] = order[j], order[k]

@@ -1,0 +1,33 @@
+"""Asking memory ahead of time.
+
+Examples are visited in a random order, so nearly every one of them is a wait for memory; a hint a few visits ahead
+halves the time of a sweep. A hint changes no result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+READ, KEEP, DATA = 0, 3, 1
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Hint, in compiled code, that array[index] of a one-dimensional contiguous array will be wanted soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = make_array(signature.args[0])(context, builder, arguments[0]).data
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        hint = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        )
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        builder.call(hint, [place, *(number(value) for value in (READ, KEEP, DATA))])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
