@@ -34,7 +34,7 @@ from maxmargin.solvers.sweeps import Sweeps, check_sampling, shuffle
 FAR, NEAR = 4, 2  # how many visits ahead memory is asked for an example, first for its numbers, then for its row
 STAND_OUT = 0.25  # an example is hot from this part of the largest violation on,
 FEW_HOT = 0.25  # if no more than this part of the examples is,
-EXTRA = 0.5  # and the hot are visited again for no more than this part of a sweep
+EXTRA = 1.0  # and the hot are visited again for no more than so many sweeps
 PULL = 0.1  # B² of a free bias, as a part of the mean ‖x_i‖², or of 1/C if that is more
 
 
