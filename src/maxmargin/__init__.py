@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "train": "maxmargin.training",
     "Result": "maxmargin.training",
+    "path": "maxmargin.regularisation",
     "race": "maxmargin.racing",
     "Race": "maxmargin.racing",
     "LinearModel": "maxmargin.model",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from maxmargin.outcome import Status as Status
     from maxmargin.racing import Race as Race
     from maxmargin.racing import race as race
+    from maxmargin.regularisation import path as path
     from maxmargin.rows.files import read as read
     from maxmargin.rows.files import write as write
     from maxmargin.training import Result as Result

@@ -24,7 +24,7 @@ import numpy as np
 from maxmargin.dual_terms import DualTerm
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.losses import HARD_MARGIN, Loss, find_loss
-from maxmargin.passes import squared_norms
+from maxmargin.passes import squared_norms as squared_norms_of
 from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
 
 BIASES = ("none", "regularised", "free")
@@ -83,7 +83,7 @@ class Problem:
     @cached_property
     def squared_norms(self) -> np.ndarray:
         """‖x_i‖² of every row."""
-        return squared_norms(self.rows, self.threads)
+        return squared_norms_of(self.rows, self.threads)
 
     @cached_property
     def counted(self) -> np.ndarray:
@@ -132,8 +132,9 @@ def pose(
     bias: str = "free",
     bias_scale: float = 1.0,
     threads: int = 1,
+    squared_norms: np.ndarray | None = None,
 ) -> Problem:
-    """Check what a user gave and state the problem; `y` is ±1 already."""
+    """Check what a user gave and state the problem; `y` is ±1 already, `squared_norms` may be known."""
     check_bias(bias)
     if not (is_number(bias_scale) and 1e-100 < bias_scale < 1e100):
         raise ParameterError(f"bias_scale={bias_scale!r} must be a positive number")
@@ -142,6 +143,8 @@ def pose(
         problem = without_C(Problem(rows, y, weights, find_loss(loss), bias, bias_scale, threads=threads))
     else:
         problem = Problem(rows, y, strength * weights, find_loss(loss), bias, bias_scale, threads=threads)
+    if squared_norms is not None:
+        problem.__dict__["squared_norms"] = squared_norms
     if not np.all(np.isfinite(problem.C)):
         raise ParameterError(f"C={strength!r} times a weight overflows: scale the weights down, or raise lam")
     check_both_classes(y, problem.C)

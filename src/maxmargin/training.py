@@ -20,6 +20,7 @@ from maxmargin.losses import find_loss
 from maxmargin.model import LinearModel
 from maxmargin.multiclass import one_against_rest
 from maxmargin.outcome import SEVERITY, Record, Status
+from maxmargin.passes import squared_norms
 from maxmargin.problem import check_bias, is_number, penalty, pose
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
@@ -55,6 +56,23 @@ class Result:
         if not waiting:
             return self.status.advice
         return f"{self.status.advice} {waiting} of {len(self.parts)} classes had not begun and decide by nothing yet."
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Rows and labels that have been checked, and what depends on them alone."""
+
+    rows: Rows
+    classes: np.ndarray
+    codes: np.ndarray
+    squared_norms: np.ndarray
+
+
+def prepare(X: Any, y: Any = None, zero_based: bool = False, threads: int | None = None) -> Prepared:
+    """Check rows and labels, once for any number of trainings."""
+    rows, labels = gather(X, y, zero_based, thread_count(threads))
+    classes, codes = encode(labels, count_rows(rows), "y" if y is not None else str(X))
+    return Prepared(rows, classes, codes, squared_norms(rows, thread_count(threads)))
 
 
 def train(
@@ -118,11 +136,11 @@ def train(
     keeping = checked_keeping(checkpoint, resume)
     check_names(loss, bias, solver, options)
     limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), thread_count(threads), checked_seed(seed)
-    rows, labels = gather(X, y, zero_based, threads)
-    classes, codes = encode(labels, count_rows(rows), "y" if y is not None else str(X))
+    data = X if isinstance(X, Prepared) else prepare(X, y, zero_based, threads)
+    classes, codes = data.classes, data.codes
     problem = pose(
-        rows, signs(codes, 1), loss=loss, C=C, lam=lam, weights=weights, bias=bias, bias_scale=bias_scale,
-        threads=threads,
+        data.rows, signs(codes, 1), loss=loss, C=C, lam=lam, weights=weights, bias=bias, bias_scale=bias_scale,
+        threads=threads, squared_norms=data.squared_norms,
     )  # fmt: skip
     name, why = choose(problem) if solver == "auto" else (solver, "you asked for it")
     with noticed() as interrupt:

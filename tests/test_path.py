@@ -1,0 +1,74 @@
+"""The path over C: as good as one training for each, in any order, at one reading of the data."""
+
+import numpy as np
+import pytest
+from problems import EVERY_BIAS, EVERY_LOSS, overlapping
+
+import maxmargin
+from maxmargin import training
+from maxmargin.regularisation import path
+
+
+@pytest.mark.parametrize("bias", EVERY_BIAS)
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_each_c_is_certified_and_reaches_what_train_reaches(loss, bias):
+    X, y = overlapping(n=300, d=6)
+    Cs = [100.0, 0.01, 1.0, 1.0]
+    results = path(X, y, Cs=Cs, loss=loss, bias=bias, tol=1e-7)
+    assert [result.model.training["C"] for result in results] == Cs
+    for C, result in zip(Cs, results, strict=True):
+        alone = maxmargin.train(X, y, C=C, loss=loss, bias=bias, tol=1e-7)
+        assert result.certificate.relative_gap <= 1e-7
+        assert result.certificate.primal == pytest.approx(alone.certificate.primal, rel=3e-7)
+
+
+def test_several_classes_weights_and_a_file(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    y = np.argmax(X[:, :3] + rng.normal(size=(200, 3)), axis=1)
+    maxmargin.write(tmp_path / "data.svm", X, y)
+    weights = rng.random(200)
+    results = path(str(tmp_path / "data.svm"), Cs=[0.1, 1.0], weights=weights)
+    for C, result in zip((0.1, 1.0), results, strict=True):
+        alone = maxmargin.train(tmp_path / "data.svm", C=C, weights=weights)
+        assert result.model.w.shape == (3, 4)
+        assert result.certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-4)
+
+
+def test_the_rows_are_checked_once(monkeypatch):
+    X, y = overlapping()
+    calls = []
+    monkeypatch.setattr(training, "take", lambda X, take=training.take: calls.append(1) or take(X))
+    assert len(path(X, y, Cs=[0.1, 1.0, 10.0])) == 3
+    assert len(calls) == 1
+
+
+def test_warm_starts_save_epochs():
+    X, y = overlapping(n=2000, d=50)
+    Cs = np.logspace(-2, 1, 13)
+    warm = sum(result.epochs for result in path(X, y, Cs=Cs, solver="dual_coordinate"))
+    cold = sum(maxmargin.train(X, y, C=C, solver="dual_coordinate").epochs for C in Cs)
+    assert warm < 0.8 * cold
+
+
+def test_a_callback_ends_it_with_what_there_is():
+    X, y = overlapping(n=500)
+    results = path(X, y, Cs=[0.1, 1.0, 1e5], callback=lambda record: record.epochs >= 1 and len(record.problem) == 0)
+    assert len(results) == 1
+    assert np.isfinite(results[0].certificate.primal)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"Cs": []}, "Cs is empty"),
+        ({"Cs": [1.0, -1.0]}, "Cs holds -1.0"),
+        ({"Cs": ["one"]}, "Cs holds 'one'"),
+        ({"Cs": [np.inf]}, "Cs holds inf"),
+        ({"Cs": [1.0], "C": 2.0}, "path takes no C"),
+        ({"Cs": [1.0], "checkpoint": "x"}, "path takes no checkpoint"),
+    ],
+)
+def test_what_is_no_path_is_said(options, words):
+    with pytest.raises(maxmargin.ParameterError, match=words):
+        path(*overlapping(), **options)
