@@ -13,7 +13,8 @@ from maxmargin.solvers.newton_system import FEW
 MANY = 200  # examples for each feature
 SOME = 10
 FAR = 0.9  # ‖mean x‖² as a part of the mean ‖x‖²
-LARGE = 50.0  # C ‖x‖²: beyond, single dual variables are long on the way
+LARGE = 50.0  # C ‖x‖²: beyond, single dual variables are long on the way,
+VERY_LARGE = 1e4  # and beyond this, for ever
 
 
 def suits_second_order(problem: Problem) -> bool:
@@ -21,8 +22,17 @@ def suits_second_order(problem: Problem) -> bool:
     size = problem.d + 1
     if size > FEW // 2 or problem.n < SOME * size:
         return False
-    square = problem.mean_square + (1.0 if problem.bias == "free" else problem.bias_square)
-    return problem.n >= MANY * size or problem.mean_C * square > LARGE
+    return problem.n >= MANY * size or steepness(problem) > LARGE
+
+
+def steepness(problem: Problem) -> float:
+    """C ‖x‖², in the mean."""
+    return problem.mean_C * (problem.mean_square + (1.0 if problem.bias == "free" else problem.bias_square))
+
+
+def crawls(problem: Problem) -> bool:
+    """Whether dual steps would take for ever, and the matrix of a Newton step can be written out instead."""
+    return problem.bounded and steepness(problem) > VERY_LARGE and min(problem.n, problem.d + 1) <= FEW
 
 
 def far_from_origin(problem: Problem) -> bool:
@@ -39,6 +49,8 @@ def choose(problem: Problem) -> tuple[str, str]:
         return "newton", "a smooth loss and few features: second derivatives take a handful of steps"
     if problem.kind == "hinge" and suits_second_order(problem):
         return "second_order", "many examples for each feature, or a large C: a few Newton steps on ever fewer of them"
+    if crawls(problem):
+        return "second_order", "values so large for this C that dual variables would crawl: Newton steps"
     if problem.bias == "free" and (problem.loss is HARD_MARGIN or far_from_origin(problem)):
         return "dual_pairs", "only differences of examples count where the bias is free, so they move in pairs"
     return "dual_coordinate", "many features for so many examples: one dual variable at a time, at the cost of its row"
