@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from maxmargin.compiled import compiled
-from maxmargin.rows.memory import Dense, Rows, count_rows
+from maxmargin.rows.memory import Dense, Rows, count_rows, count_stored, row_length
+
+PARTS = 4  # sums of their own, however many threads there are, so that the result does not depend on these
+WORTH = 16  # products for each number of such a sum
 
 
-def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray) -> None:
+def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, threads: int = 1) -> None:
     """Add Σ weight_i x_i x_iᵀ to out[:d, :d]: by BLAS for dense rows, by outer products for sparse ones."""
     if isinstance(rows, Dense):
         block = max(1, 2**22 // max(d, 1))
         for start in range(0, count_rows(rows), block):
             X = rows.values[start : start + block].astype(np.float64, copy=False)
             out[:d, :d] += X.T @ (X * weights[start : start + block, None])
+        return
+    parts = PARTS if count_stored(rows) * row_length(rows) > WORTH * PARTS * d * d else 1
+    sums, ends = np.zeros((parts, d, d)), np.linspace(0, len(weights), parts + 1).astype(np.int64)
+
+    def add(part: int) -> None:
+        _outer_products(rows, weights, ends[part], ends[part + 1], sums[part])
+
+    if threads == 1 or parts == 1:
+        for part in range(parts):
+            add(part)
     else:
-        _outer_products(rows, weights, out)
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(add, range(parts)):
+                pass
+    lower = np.sum(sums, axis=0)
+    out[:d, :d] += lower + np.tril(lower, -1).T
 
 
 @compiled
-def _outer_products(rows, weights, out):
-    for i in range(weights.size):
+def _outer_products(rows, weights, start, stop, lower):
+    for i in range(start, stop):
         if weights[i] != 0.0:
             for p in range(rows.indptr[i], rows.indptr[i + 1]):
                 a = weights[i] * rows.values[p]
-                for q in range(rows.indptr[i], rows.indptr[i + 1]):
-                    out[rows.indices[p], rows.indices[q]] += a * rows.values[q]
+                for q in range(rows.indptr[i], p + 1):
+                    lower[rows.indices[p], rows.indices[q]] += a * rows.values[q]

@@ -67,7 +67,7 @@ class System:
         from scipy.linalg import cho_factor, cho_solve
 
         H = np.zeros((len(self.ridge), len(self.ridge)))
-        weighted_gram(self.rows, self.d, self.h, H)
+        weighted_gram(self.rows, self.d, self.h, H, self.threads)
         if self.with_bias:
             H[-1, :] = H[:, -1] = self.border
         H[np.diag_indices_from(H)] += self.ridge
