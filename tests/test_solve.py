@@ -168,3 +168,28 @@ def test_small_problems_are_solved_to_the_last_digit():
 def test_every_status_has_advice_and_a_severity():
     assert set(ADVICE) == set(Status) == set(SEVERITY)
     assert all(status.advice.endswith(".") for status in Status)
+
+
+class Boaster(type(SOLVERS["dual_coordinate"])):
+    """It always thinks that it has arrived."""
+
+    def advance(self, problem, state, rng):
+        super().advance(problem, state, rng)
+        state.estimate = 0.0
+
+
+def test_no_run_ends_on_what_a_solver_thinks_of_itself():
+    problem = slow_problem(bias="none", C=1.0)
+    outcome = solve(problem, Boaster(), Limits(tol=1e-6))
+    assert outcome.status is Status.CONVERGED
+    assert outcome.certificate.relative_gap <= 1e-6
+    assert outcome.epochs > 3
+
+
+def test_a_solver_that_can_tell_the_gap_is_certified_seldom_but_not_late():
+    problem = slow_problem(bias="none", C=1.0, n=20_000)
+    seldom, often = (
+        solve(problem, SOLVERS["dual_coordinate"], Limits(tol=1e-6), watch=w) for w in (None, lambda *_: None)
+    )
+    assert len(seldom.history) < 0.5 * len(often.history)
+    assert seldom.epochs < 1.3 * often.epochs
