@@ -31,7 +31,7 @@ $(BENCHMARKS): bench-%: .venv/ready-bench
 	$(BIN)/python benchmarks/$*.py --write benchmarks/results/$*.md
 
 bench-linear: .venv/ready-bench
-	$(BIN)/python benchmarks/linear/run.py --write benchmarks/results/linear.md
+	$(BIN)/python benchmarks/linear/run.py --write benchmarks/results/linear.md $(if $(DATA),--data $(DATA))
 
 .venv/made:
 	@test -n "$(PYTHON)" || { echo "maxmargin needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,16 +12,48 @@ from scipy import sparse
 import maxmargin
 
 FILES = ["a9a", "w8a", "ijcnn1", "covtype.binary.scale", "covtype.binary", "mnist", "reuters_money-fx", "20news.binary"]
+ENDINGS = ("", ".xz", ".bz2", ".gz", ".zst")
 
 
-def load(name: str, folder: Path):
-    """X as a CSR matrix or an array, y as ±1."""
-    if name in GENERATED:
-        return GENERATED[name]()
-    X, y = maxmargin.read(folder / f"{name}.xz")
+def load(name: str, folder: Path, cache: Path):
+    """X as a CSR matrix or an array, y as ±1; parsed on first use, from the cache afterwards."""
+    source = Path(__file__) if name in GENERATED else found(name, folder)
+    if source is None:
+        raise SystemExit(f"{name}: not in {folder}")
+    kept = cache / ("_".join([*source.resolve().parts[1:], name]) + ".npz")
+    if not (kept.exists() and kept.stat().st_mtime > source.stat().st_mtime):
+        keep(kept, *(GENERATED[name]() if name in GENERATED else parsed(source, name)))
+    return unpacked(np.load(kept))
+
+
+def found(name: str, folder: Path) -> Path | None:
+    """The file of that name, plain or compressed."""
+    return next((folder / (name + ending) for ending in ENDINGS if (folder / (name + ending)).is_file()), None)
+
+
+def parsed(path: Path, name: str):
+    """The two classes are the two labels, the larger one +1; in mnist the odd digits are."""
+    X, y = maxmargin.read(path)
     if name == "mnist":
         y = y.astype(int) % 2
     return sparse.csr_matrix(X), np.where(y == np.unique(y)[1], 1.0, -1.0)
+
+
+def keep(path: Path, X, y) -> None:
+    """Write under another name first: two processes may do this at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.part")
+    names = ("data", "indices", "indptr", "shape")
+    rows = {name: getattr(X, name) for name in names} if sparse.issparse(X) else {"X": X}
+    with part.open("wb") as file:
+        np.savez(file, y=y, **rows)
+    part.rename(path)
+
+
+def unpacked(held):
+    if "X" in held:
+        return held["X"], held["y"]
+    return sparse.csr_matrix((held["data"], held["indices"], held["indptr"]), tuple(held["shape"])), held["y"]
 
 
 def dense_long():

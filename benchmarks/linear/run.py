@@ -1,114 +1,169 @@
 """Linear training beside its peers: the time until P is within 1e-3, 1e-4 and 1e-6 of the certified optimum.
 
-    python benchmarks/linear/run.py [--data FOLDER] [--names a,b] [--C 0.01,1,100] [--losses hinge] [--write FILE]
+    python benchmarks/linear/run.py [--data FOLDER] [--names a,b] [--losses a,b] [--biases a,b] [--C 0.01,1,100]
+                                    [--contenders a,b] [--limit SECONDS] [--write FILE.md] [--afresh] [--cache FOLDER]
 
-Every contender runs in a process of its own, one after the other, with two threads; loading and compiling are off the
-clock. Peers stop by rules of their own, so each is run at several tolerances, and its time for a level is the shortest
-run that reached it; a peer is asked for no more once a run has taken longer than the limit. Bias none. The optimum is
-certified by maxmargin to 1e-8. Where a cell is empty, no run reached that level.
+Every contender runs in a process of its own, one after the other; loading and compiling are off the clock. The process
+is killed after 3 limits and 30 seconds. Peers stop by rules of their own, so each is run at several tolerances, from
+loose to tight, until a run takes longer than the limit. A short fit is repeated, up to five times, and its best time
+kept. The optimum is the bound that maxmargin proves with a tolerance of 1e-8.
+
+The runs go to FILE.jsonl after every problem (see records.py). Start the same command again and it goes on where it
+stopped: problems that are in the file are not run again, unless with --afresh. Then tables.py writes FILE.md, and
+curves.py draws FILE.png. Without --write nothing is kept.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import subprocess
 import sys
+import tempfile
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from contenders import CONTENDERS, LIMIT
-from datasets import FILES, GENERATED, load
-from report import DATA, heading, publish, table
+import curves
+import records
+import tables
+from contenders import CONTENDERS, Task
+from datasets import FILES, GENERATED, found, load
+from report import DATA
 
-LEVELS = (1e-3, 1e-4, 1e-6)
+LOADING = 30.0
 
 
 def main() -> None:
+    options = given()
+    if options.one:
+        one(options, *options.one)
+        return
+    written = Path(options.write or Path(tempfile.mkdtemp()) / "linear.md")
+    kept = written.with_suffix(".jsonl")
+    if options.afresh:
+        kept.unlink(missing_ok=True)
+    done = records.read(kept)
+    for problem in wanted(options):
+        if problem in done:
+            print(*problem, "is in", kept, file=sys.stderr)
+        else:
+            records.append(kept, raced(options, problem))
+    tables.write(kept, written, " ".join(["python benchmarks/linear/run.py", *sys.argv[1:]]))
+    curves.draw(kept, written.with_suffix(".png"))
+
+
+def given() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--names", default=",".join([*FILES, *GENERATED]))
+    parser.add_argument("--losses", default="hinge,squared_hinge,logistic")
+    parser.add_argument("--biases", default="none,regularised")
     parser.add_argument("--C", default="0.01,1,100")
-    parser.add_argument("--losses", default="hinge")
     parser.add_argument("--contenders", default=",".join(CONTENDERS))
+    parser.add_argument("--limit", type=float, default=20.0)
     parser.add_argument("--write")
-    parser.add_argument("--one", nargs=5, metavar=("DATA", "LOSS", "BIAS", "C", "CONTENDER"))
-    options = parser.parse_args()
-    if options.one:
-        one(options.data, *options.one)
-        return
-    rows = []
+    parser.add_argument("--afresh", action="store_true")
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "maxmargin-bench")
+    parser.add_argument("--one", nargs=5, metavar=("DATA", "LOSS", "BIAS", "C", "CONTENDER"), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def wanted(options) -> list[records.Problem]:
+    names = []
     for name in options.names.split(","):
-        if name not in GENERATED and not (options.data / f"{name}.xz").exists():
+        if name in GENERATED or found(name, options.data):
+            names.append(name)
+        else:
             print(f"{name}: not in {options.data}, left out", file=sys.stderr)
-            continue
-        for loss in options.losses.split(","):
-            for C in options.C.split(","):
-                rows += compared(options, name, loss, C)
-    columns = ["data", "loss", "C", "contender", *(f"{level:g}" for level in LEVELS), "best reached"]
-    given = [word for word in sys.argv[1:] if word not in ("--write", options.write)]
-    command = " ".join(["python benchmarks/linear/run.py", *given])
-    text = heading("Linear training", command, "scikit-learn", "liblinear-official")
-    publish(text + f"\n{__doc__.split(chr(10) * 2)[2]}\n\n" + table(columns, rows), options.write)
+    return list(product(names, options.losses.split(","), options.biases.split(","), options.C.split(",")))
 
 
-def compared(options, name: str, loss: str, C: str) -> list[list[str]]:
-    """The rows of one problem: seconds to each level, for each contender."""
-    runs = {who: in_own_process(options.data, name, loss, C, who) for who in options.contenders.split(",")}
-    best = in_own_process(options.data, name, loss, C, "optimum")[0]["bound"]
-    rows = []
-    for who, found in runs.items():
-        above = [(run["seconds"], run["primal"] / best - 1.0) for run in found]
-        cells = [min((f"{s:.3f}" for s, a in above if a <= level), default="", key=float) for level in LEVELS]
-        reached = f"{max(min((a for _, a in above), default=np.inf), 0.0):.1e}"
-        rows.append([name, loss, C, who, *cells, reached])
-        print(rows[-1], file=sys.stderr, flush=True)
-    return rows
+def raced(options, problem: records.Problem) -> records.Runs:
+    """Everybody's runs on one problem."""
+    fits = [who for who in options.contenders.split(",") if problem[1] in CONTENDERS[who].losses]
+    runs: records.Runs = []
+    for who in [*fits, records.OPTIMUM]:
+        found_runs = in_own_process(options, problem, who)
+        runs += [labelled(options, problem, who, run) for run in found_runs]
+        print(*problem, who, *map(told, found_runs), file=sys.stderr, flush=True)
+    runs[-1]["bound_gap"] = records.bound_gap(runs)
+    return runs
 
 
-def in_own_process(folder: Path, name: str, loss: str, C: str, who: str) -> list[dict]:
-    """Run one contender; what it printed before the end, or before it was stopped."""
-    command = [sys.executable, __file__, "--data", str(folder), "--one", name, loss, "none", C, who]
+def told(run: dict) -> str:
+    return run.get("failure") or f"{run['tol']:g}: {run['seconds']:.3f} s;"
+
+
+def labelled(options, problem: records.Problem, who: str, run: dict) -> dict:
+    data, loss, bias, C = problem
+    label = {"data": data, "loss": loss, "bias": bias, "C": C, "contender": who}
+    empty = {"tol": None, "seconds": None, "primal": None, "bound": None}
+    return {**label, **empty, **run, "limit": options.limit, "date": datetime.date.today().isoformat()}
+
+
+def in_own_process(options, problem: records.Problem, who: str) -> records.Runs:
+    """Run one contender; what it printed before the end, or before it was killed, and why if there is nothing."""
+    same = ["--data", str(options.data), "--cache", str(options.cache), "--limit", str(options.limit)]
+    command = [sys.executable, __file__, *same, "--one", *problem, who]
+    budget = 3 * options.limit + LOADING
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=5 * LIMIT, check=False).stdout
+        done = subprocess.run(command, capture_output=True, text=True, timeout=budget, check=False)
+        output, failure = done.stdout, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
     except subprocess.TimeoutExpired as late:
-        done = (late.stdout or b"").decode()
-    return [json.loads(line) for line in done.splitlines() if line.startswith("{")]
+        output, failure = (late.stdout or b"").decode(), f"killed after {budget:g} s"
+    runs = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    return runs or [{"failure": failure}]
 
 
-def one(folder: Path, name: str, loss: str, bias: str, C: str, who: str) -> None:
+def one(options, name: str, loss: str, bias: str, C: str, who: str) -> None:
     """One contender on one problem: a line of JSON for each tolerance."""
-    X, y = load(name, folder)
-    if who == "optimum":
-        import maxmargin
-
-        result = maxmargin.train(X, y, loss=loss, bias=bias, C=float(C), tol=1e-8, max_seconds=4 * LIMIT)
-        print(json.dumps({"bound": result.certificate.dual}), flush=True)
-        return
-    contender = CONTENDERS[who]
-    fit = contender.prepare(X, y, loss, bias, float(C))
-    for tol in contender.tolerances:
-        began = time.perf_counter()
-        w, b = fit(tol)
-        seconds = time.perf_counter() - began
-        print(json.dumps({"tol": tol, "seconds": seconds, "primal": primal(X, y, loss, float(C), w, b)}), flush=True)
-        if seconds > LIMIT:
+    task = Task(*load(name, options.data, options.cache), loss, bias, float(C), options.limit)
+    if who == records.OPTIMUM:
+        contender, tolerances, task = CONTENDERS[records.OURS], [1e-8], task._replace(limit=2 * options.limit)
+    else:
+        contender, tolerances = CONTENDERS[who], CONTENDERS[who].tolerances
+    fit = contender.prepare(task if contender.has_bias else task.with_column())
+    for tol in tolerances:
+        seconds, weights = timed(fit, tol)
+        found_primal = primal(task, weights())
+        run = {"tol": tol, "seconds": seconds, "primal": found_primal if np.isfinite(found_primal) else None}
+        print(json.dumps({**run, "bound": getattr(fit, "bound", None)}), flush=True)
+        if seconds > options.limit:
             break
 
 
-def primal(X, y, loss: str, C: float, w: np.ndarray, b: float) -> float:
-    """The objective of bias none, without any code of the contenders."""
-    m = y * (X @ w + b)
+def timed(fit, tol):
+    """The best time of a few fits, and how to get the weights of the last."""
+    seconds: list[float] = []
+    while not enough(seconds):
+        began = time.perf_counter()
+        weights = fit(tol)
+        seconds.append(time.perf_counter() - began)
+    return min(seconds), weights
+
+
+def enough(seconds: list[float]) -> bool:
+    if not seconds or (len(seconds) < 3 and min(seconds) < 0.2):
+        return False
+    return sum(seconds) >= 0.5 or len(seconds) == 5
+
+
+def primal(task: Task, weights: np.ndarray) -> float:
+    """The objective, without any code of the contenders: ½‖w‖² + ½b² + C Σ ℓ(y(⟨w, x⟩ + b))."""
+    d = task.X.shape[1]
+    m = task.y * (task.X @ weights[:d] + weights[d:].sum())
     losses = {
         "hinge": lambda: np.maximum(0.0, 1.0 - m),
         "squared_hinge": lambda: np.maximum(0.0, 1.0 - m) ** 2,
         "logistic": lambda: np.logaddexp(0.0, -m),
-    }[loss]()
-    return float(0.5 * w @ w + C * losses.sum())
+    }[task.loss]()
+    return float(0.5 * weights @ weights + task.C * losses.sum())
 
 
 if __name__ == "__main__":
