@@ -13,6 +13,8 @@ from maxmargin.solvers.newton_system import FEW
 MANY = 200  # examples for each feature
 SOME = 10
 FAR = 0.9  # ‖mean x‖² as a part of the mean ‖x‖²
+LONG = 5_000_000  # values
+SOME_STEEPNESS = 3.0
 LARGE = 50.0  # C ‖x‖²: beyond, single dual variables are long on the way,
 VERY_LARGE = 1e4  # and beyond this, for ever
 
@@ -22,7 +24,9 @@ def suits_second_order(problem: Problem) -> bool:
     size = problem.d + 1
     if size > FEW // 2 or problem.n < SOME * size:
         return False
-    return problem.n >= MANY * size or steepness(problem) > LARGE
+    if problem.n >= MANY * size:
+        return problem.nnz >= LONG or steepness(problem) > SOME_STEEPNESS
+    return steepness(problem) > LARGE
 
 
 def steepness(problem: Problem) -> float:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from maxmargin.compiled import compiled
-from maxmargin.rows.memory import Rows, axpy, count_rows, dot, inner, row_length
+from maxmargin.rows.memory import Rows, axpy, count_rows, dot, row_length, square
 
 CHUNK = 1 << 21  # numbers visited in one chunk: about a millisecond
 WIDE = 64  # a sum of its own must cost no more than this part of a chunk
@@ -83,7 +83,7 @@ def _scores(rows, w, start, stop, out):
 @compiled
 def _squared_norms(rows, start, stop, out):
     for i in range(start, stop):
-        out[i] = inner(rows, i, i)
+        out[i] = square(rows, i)
 
 
 @compiled

@@ -3,6 +3,7 @@
     dot(rows, i, w)        ⟨x_i, w⟩
     axpy(rows, i, a, w)    w += a x_i
     inner(rows, i, j)      ⟨x_i, x_j⟩
+    square(rows, i)        ‖x_i‖²
     announce(rows, i)      row i comes up in a while,
     fetch(rows, i)         row i comes up next: hints to memory that change no result
 
@@ -65,6 +66,11 @@ def inner(rows: Any, i: int, j: int) -> float:
     raise NotImplementedError("inner works inside compiled functions only")
 
 
+def square(rows: Any, i: int) -> float:
+    """‖x_i‖², in compiled code."""
+    raise NotImplementedError("square works inside compiled functions only")
+
+
 def announce(rows: Any, i: int) -> None:
     """Hint that row i will be fetched soon, in compiled code."""
     raise NotImplementedError("announce works inside compiled functions only")
@@ -103,11 +109,19 @@ def _dot(rows, i, w):
 
         return dense
 
-    def csr(rows, i, w):
-        total = 0.0
-        for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            total += rows.values[k] * w[rows.indices[k]]
-        return total
+    def csr(rows, i, w):  # four sums beside each other: each would wait for its own last addition
+        k, stop = rows.indptr[i], rows.indptr[i + 1]
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        while k + 3 < stop:
+            a += rows.values[k] * w[np.uintp(rows.indices[k])]
+            b += rows.values[k + 1] * w[np.uintp(rows.indices[k + 1])]
+            c += rows.values[k + 2] * w[np.uintp(rows.indices[k + 2])]
+            d += rows.values[k + 3] * w[np.uintp(rows.indices[k + 3])]
+            k += 4
+        while k < stop:
+            a += rows.values[k] * w[np.uintp(rows.indices[k])]
+            k += 1
+        return (a + b) + (c + d)
 
     return csr
 
@@ -125,7 +139,7 @@ def _axpy(rows, i, a, w):
 
     def csr(rows, i, a, w):
         for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            w[rows.indices[k]] += a * rows.values[k]
+            w[np.uintp(rows.indices[k])] += a * rows.values[k]
 
     return csr
 
@@ -153,6 +167,28 @@ def _inner(rows, i, j):
                 total += np.float64(rows.values[p]) * rows.values[q]
             p += a <= b
             q += b <= a
+        return total
+
+    return csr
+
+
+@overload(square, jit_options=SUMS_MAY_REORDER)
+def _square(rows, i):
+    if holds(rows, Dense):
+
+        def dense(rows, i):
+            x = rows.values[i]
+            total = 0.0
+            for k in range(x.size):
+                total += np.float64(x[k]) * x[k]
+            return total
+
+        return dense
+
+    def csr(rows, i):
+        total = 0.0
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            total += np.float64(rows.values[k]) * rows.values[k]
         return total
 
     return csr
