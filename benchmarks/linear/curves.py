@@ -47,11 +47,14 @@ def draw(kept: Path, picture: Path) -> None:
 
 
 def fill(axis, key: records.Problem, runs: records.Runs) -> None:
+    from matplotlib.ticker import NullFormatter
+
     best = records.optimum(runs)
     for who in records.contenders(runs):
         found = sorted((run["seconds"], max(records.above(run, best), FLOOR)) for run in records.of(runs, who))
         if found:
             axis.loglog(*zip(*found, strict=True), **look(who))
+    axis.xaxis.set_minor_formatter(NullFormatter())
     axis.set_title(f"{key[0]}, C = {key[3]}", fontsize=10)
     axis.set_ylim(FLOOR / 2, 2.0)
     axis.grid(alpha=0.3)

@@ -69,11 +69,13 @@ def about(problems: dict[Problem, Runs]) -> str:
 def summary(problems: dict[Problem, Runs]) -> str:
     ours, best = times(problems, OURS), {problem: fastest(runs)[1] for problem, runs in problems.items()}
     liblinears = {problem: liblinear(runs)[0] for problem, runs in problems.items()}
-    won = sum(ours[problem] <= best[problem] for problem in problems)
+    missed = [problem for problem, runs in problems.items() if records.seconds_to(LEVEL, runs, OURS) is None]
+    won = sum(ours[problem] <= best[problem] for problem in problems if problem not in missed)
     slower_tight = mean_ratio(times(problems, OURS, 1e-6), times(problems, OURS, 1e-3))
     lines = [
         f"Problems: {len(problems)}.",
         f"As fast as the fastest peer to {LEVEL:g}, or faster: {won}.",
+        f"Not certified to {LEVEL:g} within the limit: {'; '.join(map(' '.join, missed)) or 'none'}.",
         f"LIBLINEAR's seconds to {LEVEL:g} over ours, geometric mean: {mean_ratio(liblinears, ours):.2f}.",
         f"Our seconds to 1e-6 over ours to 1e-3, geometric mean: {slower_tight:.2f}.",
     ]
@@ -154,7 +156,7 @@ def slower(problems: dict[Problem, Runs]) -> str:
     for problem, runs in problems.items():
         who, seconds = fastest(runs)
         ratio = ours[problem] / seconds
-        if ratio > 1.0:
+        if who != "none" and ratio > 1.0:
             lines.append((ratio, f"- {' '.join(problem)}: {who}, {ratio:.2f} times"))
     text = "\n".join(line for _, line in sorted(lines, reverse=True)) or "None."
     return f"## Where a peer is faster\n\nTo {LEVEL:g}, and how many times.\n\n{text}\n"
