@@ -57,4 +57,4 @@ def choose(problem: Problem) -> tuple[str, str]:
         return "second_order", "values so large for this C that dual variables would crawl: Newton steps"
     if problem.bias == "free" and (problem.loss is HARD_MARGIN or far_from_origin(problem)):
         return "dual_pairs", "only differences of examples count where the bias is free, so they move in pairs"
-    return "dual_coordinate", "many features for so many examples: one dual variable at a time, at the cost of its row"
+    return "dual_coordinate", "small or wide data: one dual variable at a time, each at the cost of its row"
