@@ -18,8 +18,11 @@ def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, thre
     if isinstance(rows, Dense):
         block = max(1, 2**22 // max(d, 1))
         for start in range(0, count_rows(rows), block):
-            X = rows.values[start : start + block].astype(np.float64, copy=False)
-            out[:d, :d] += X.T @ (X * weights[start : start + block, None])
+            h = weights[start : start + block]
+            some = np.flatnonzero(h)
+            X = rows.values[start : start + block]
+            X = (X if len(some) == len(h) else X[some]).astype(np.float64, copy=False)
+            out[:d, :d] += X.T @ (X * h[some, None])
         return
     parts = PARTS if count_stored(rows) * row_length(rows) > WORTH * PARTS * d * d else 1
     sums, ends = np.zeros((parts, d, d)), np.linspace(0, len(weights), parts + 1).astype(np.int64)

@@ -116,7 +116,8 @@ class Part:
     def restricted(self, band: np.ndarray, q: np.ndarray, force: np.ndarray) -> Part:
         """The rows of the band; the others go on to pull with their q."""
         rows, y = pick(self.rows, band), self.y[band]
-        part = Part(rows, y, type(self.term)(*(array[band] for array in self.term)), self.ridge, 0.0 * force, self.d, 1)
+        term = type(self.term)(*(array[band] for array in self.term))
+        part = replace(self, rows=rows, y=y, term=term, pull=0.0 * force)
         return replace(part, pull=force - part.force(q[band]))
 
     def step(self, h: np.ndarray, gradient: np.ndarray) -> np.ndarray:
@@ -264,9 +265,7 @@ def try_on_sample(problem: Problem, state: Rounds, rng: np.random.Generator) -> 
     share = size / problem.n
     C = problem.C[chosen] / share
     whole = Part.of(problem)
-    part = Part(
-        pick(problem.rows, chosen), problem.y[chosen], problem.loss.dual_term(C), whole.ridge, whole.pull, whole.d, 1
-    )
+    part = replace(whole, rows=pick(problem.rows, chosen), y=problem.y[chosen], term=problem.loss.dual_term(C))
     alpha, epsilon = 0.5 * C, share * state.epsilon
     for _ in range(ROUNDS_ON_SAMPLE if epsilon else 1):
         state.v, alpha, visits = minimise(part, state.v, part.margins(state.v), alpha, epsilon)
