@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from maxmargin.compiled import compiled
+from maxmargin.passes import on_threads
 from maxmargin.rows.memory import Dense, Rows, count_rows, count_stored, row_length
 
 PARTS = 4  # sums of their own, however many threads there are, so that the result does not depend on these
@@ -30,13 +29,7 @@ def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, thre
     def add(part: int) -> None:
         _outer_products(rows, weights, ends[part], ends[part + 1], sums[part])
 
-    if threads == 1 or parts == 1:
-        for part in range(parts):
-            add(part)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(add, range(parts)):
-                pass
+    on_threads(threads, add, range(parts))
     lower = np.sum(sums, axis=0)
     out[:d, :d] += lower + np.tril(lower, -1).T
 

@@ -5,7 +5,7 @@ A pass is cut into chunks of fixed size, so its result does not depend on how ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -65,12 +65,17 @@ def in_chunks(rows: Rows, threads: int, work: Callable[[int, int], None]) -> Non
     n = count_rows(rows)
     step = chunk_of(rows)
     starts = range(0, n, step)
-    if threads == 1 or len(starts) == 1:
-        for start in starts:
-            work(start, min(start + step, n))
+    on_threads(threads, lambda start: work(start, min(start + step, n)), starts)
+
+
+def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) -> None:
+    """Call work(item) for each, on `threads` threads."""
+    if threads == 1 or len(items) == 1:
+        for item in items:
+            work(item)
         return
     with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(lambda start: work(start, min(start + step, n)), starts):
+        for _ in pool.map(work, items):
             pass
 
 

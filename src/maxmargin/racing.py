@@ -28,8 +28,8 @@ from maxmargin.labels import check_length, encode, show, signs
 from maxmargin.outcome import Record
 from maxmargin.passes import scores
 from maxmargin.problem import Problem, checked_weights, is_number, penalty, pose
-from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows
-from maxmargin.rows.take import take
+from maxmargin.rows.memory import Rows, count_columns, count_rows
+from maxmargin.rows.pick import pick
 from maxmargin.solve import Limits, Outcome, solve
 from maxmargin.solvers import find_solver
 from maxmargin.solvers.base import Solver
@@ -302,12 +302,7 @@ def held_out(y: np.ndarray, part: float, seed: int) -> np.ndarray:
 
 def picked(rows: Rows, mask: np.ndarray) -> Rows:
     """Those rows, in their order and storage."""
-    if isinstance(rows, Dense):
-        return take(Dense(rows.values[mask]))
-    lengths = np.diff(rows.indptr)
-    stored = np.repeat(mask, lengths)
-    indptr = np.concatenate(([0], np.cumsum(lengths[mask]))).astype(rows.indptr.dtype)
-    return take(Csr(rows.values[stored], rows.indices[stored], indptr, rows.d))
+    return pick(rows, np.flatnonzero(mask))
 
 
 def side_of(classes: np.ndarray, positive: Any, name: str) -> int:

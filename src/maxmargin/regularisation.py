@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.errors import ParameterError
+from maxmargin.outcome import Status
 from maxmargin.problem import is_number
 from maxmargin.training import Result, prepare, train
 
@@ -46,7 +47,7 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
     warm = None
     for C in sorted(set(values)):
         warm = found[C] = train(data, C=C, warm=warm, **options)
-        if warm.status.name == "INTERRUPTED":
+        if warm.status is Status.INTERRUPTED:
             break
     return [found[C] for C in values if C in found]
 

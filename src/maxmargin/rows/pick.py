@@ -6,19 +6,20 @@ import numpy as np
 
 from maxmargin.compiled import compiled
 from maxmargin.rows.memory import Csr, Dense, Rows
+from maxmargin.rows.take import read_only
 
 
 def pick(rows: Rows, chosen: np.ndarray) -> Rows:
-    """The chosen rows, in that order."""
+    """The chosen rows, in that order; read-only like all rows, so that the same machine code serves them."""
     if isinstance(rows, Dense):
-        return Dense(np.ascontiguousarray(rows.values[chosen]))
+        return Dense(read_only(np.ascontiguousarray(rows.values[chosen])))
     lengths = rows.indptr[chosen + 1] - rows.indptr[chosen]
     indptr = np.zeros(len(chosen) + 1, dtype=rows.indptr.dtype)
     np.cumsum(lengths, out=indptr[1:])
     values = np.empty(int(indptr[-1]), dtype=rows.values.dtype)
     indices = np.empty(int(indptr[-1]), dtype=rows.indices.dtype)
     copy_rows(rows, chosen, values, indices, indptr)
-    return Csr(values, indices, indptr, rows.d)
+    return Csr(read_only(values), read_only(indices), read_only(indptr), rows.d)
 
 
 @compiled

@@ -10,8 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from maxmargin.best_bias import best_bias
 from maxmargin.certificate import Point, feasible, primal_of
 from maxmargin.outcome import Status
+from maxmargin.passes import scores
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
 
@@ -52,3 +54,8 @@ def dual_start(problem: Problem, alpha: np.ndarray | None) -> tuple[np.ndarray, 
     """A feasible α to start from, 0 if none is given, with its w(α) and b."""
     alpha = np.zeros(problem.n) if alpha is None else feasible(problem, alpha)
     return alpha, *primal_of(problem, alpha)
+
+
+def best_bias_at(problem: Problem, w: np.ndarray) -> float:
+    """The best b for that w, where the bias is free."""
+    return best_bias(scores(problem.rows, w, problem.threads), problem.y, problem.C, problem.loss)

@@ -20,15 +20,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from maxmargin.best_bias import best_bias
 from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import best, excess, slope
-from maxmargin.passes import scores
 from maxmargin.prefetch import prefetch
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import announce, axpy, dot, fetch
-from maxmargin.solvers.base import dual_start, rows_at_once
+from maxmargin.solvers.base import best_bias_at, dual_start, rows_at_once
 from maxmargin.solvers.sweeps import Sweeps, check_sampling, shuffle
 
 FAR, NEAR = 4, 2  # how many visits ahead memory is asked for an example, first for its numbers, then for its row
@@ -82,7 +80,7 @@ class DualCoordinate:
         state = Descent(*dual_start(problem, alpha))
         state.balance = float(np.sum(state.alpha * problem.y))
         if alpha is not None and problem.bias == "free":
-            state.b = best_bias(scores(problem.rows, state.w, problem.threads), problem.y, problem.C, problem.loss)
+            state.b = best_bias_at(problem, state.w)
         return state
 
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
@@ -118,9 +116,8 @@ def pull(problem: Problem) -> float:
 
 def estimate(problem: Problem, state: Descent) -> float:
     """The relative gap, from what the sweep saw on its way."""
-    b = 0.0 if problem.bias == "free" else state.b
     gap = state.excess + (abs(state.balance) if problem.bias == "free" else 0.0)
-    primal = problem.dual(state.alpha, state.w, b) + gap
+    primal = problem.dual(state.alpha, state.w, state.b) + gap
     return gap / primal if 0.0 < primal < np.inf else np.inf
 
 

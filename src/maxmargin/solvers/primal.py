@@ -15,11 +15,10 @@ from functools import cached_property
 
 import numpy as np
 
-from maxmargin.best_bias import best_bias
 from maxmargin.certificate import Point
-from maxmargin.passes import combination_with_bias, scores, scores_with_bias
+from maxmargin.passes import combination_with_bias, scores_with_bias
 from maxmargin.problem import Problem
-from maxmargin.solvers.base import dual_start
+from maxmargin.solvers.base import best_bias_at, dual_start
 
 
 @dataclass
@@ -54,7 +53,7 @@ class Primal:
         problem = self.problem
         _, w, b = dual_start(problem, alpha)
         if problem.bias == "free":
-            b = best_bias(scores(problem.rows, w, problem.threads), problem.y, problem.C, problem.loss)
+            b = best_bias_at(problem, w)
         return self.joined(w, b)
 
     def joined(self, w: np.ndarray, b: float) -> np.ndarray:
