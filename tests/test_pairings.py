@@ -17,6 +17,7 @@ solver             hinge  squared_hinge  logistic     hinge  squared_hinge  logi
 dual_coordinate    nrf    nrf            nrf          nrf    nrf            -
 dual_pairs         f      f              f            f      f              -
 second_order       nrf    nrf            nrf          -      -              -
+interior_point     nrf    -              -            -      -              -
 newton             -      nrf            nrf          -      -              nrf
 lbfgs              -      nrf            nrf          -      -              nrf
 gradient_descent   nrf    nrf            nrf          -      -              -

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from maxmargin.losses import HARD_MARGIN
@@ -12,21 +14,30 @@ from maxmargin.solvers.newton_system import FEW
 
 MANY = 200  # examples for each feature
 SOME = 10
+SMALL = 400  # features
 FAR = 0.9  # ‖mean x‖² as a part of the mean ‖x‖²
 LONG = 5_000_000  # values
 SOME_STEEPNESS = 3.0
 LARGE = 50.0  # C ‖x‖²: beyond, single dual variables are long on the way,
-VERY_LARGE = 1e4  # and beyond this, for ever
+VERY_LARGE = 1e4  # beyond this, for ever;
+EXTREME = 1e10  # and beyond this the products of an interior point round off
 
 
 def suits_second_order(problem: Problem) -> bool:
     """Whether there are few features, and either many more examples or a C that makes dual steps crawl."""
     size = problem.d + 1
-    if size > FEW // 2 or problem.n < SOME * size:
+    if problem.kind != "hinge" or size > FEW // 2 or problem.n < SOME * size:
         return False
     if problem.n >= MANY * size:
         return problem.nnz >= LONG or steepness(problem) > SOME_STEEPNESS
-    return steepness(problem) > LARGE
+    return size <= SMALL and steepness(problem) > LARGE
+
+
+def suits_interior_point(problem: Problem) -> bool:
+    """Whether dual steps would crawl, and there are too few examples a feature to leave most of them aside."""
+    if problem.kind != "hinge" or steepness(problem) > EXTREME:
+        return False
+    return crawls(problem) or (problem.d + 1 <= min(FEW, problem.n // SOME) and steepness(problem) > LARGE)
 
 
 def steepness(problem: Problem) -> float:
@@ -45,16 +56,47 @@ def far_from_origin(problem: Problem) -> bool:
     return float(np.sum(np.square(mean))) > FAR * problem.mean_square
 
 
+def suits_newton(problem: Problem) -> bool:
+    """Whether the loss has second derivatives, and their matrix is cheap."""
+    return problem.loss.smooth and problem.d <= problem.n and small_enough(problem)
+
+
+def suits_pairs(problem: Problem) -> bool:
+    """Whether a free bias is more than single dual variables can follow."""
+    return problem.bias == "free" and (problem.loss is HARD_MARGIN or far_from_origin(problem))
+
+
+RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
+    (
+        lambda problem: not problem.ridge,
+        "newton",
+        "without regularisation the dual has no box to move in, so the primal is solved",
+    ),
+    (suits_newton, "newton", "a smooth loss and few features: second derivatives take a handful of steps"),
+    (
+        suits_second_order,
+        "second_order",
+        "many examples for each feature, or a large C: a few Newton steps on ever fewer of them",
+    ),
+    (
+        suits_interior_point,
+        "interior_point",
+        "values so large for this C that dual variables would crawl: Newton steps inside their box",
+    ),
+    (crawls, "second_order", "values so large for this C that dual variables would crawl: Newton steps"),
+    (
+        suits_pairs,
+        "dual_pairs",
+        "only differences of examples count where the bias is free, so they move in pairs",
+    ),
+    (
+        lambda problem: True,
+        "dual_coordinate",
+        "small or wide data: one dual variable at a time, each at the cost of its row",
+    ),
+)
+
+
 def choose(problem: Problem) -> tuple[str, str]:
-    """The name of the solver, and why it."""
-    if not problem.ridge:
-        return "newton", "without regularisation the dual has no box to move in, so the primal is solved"
-    if problem.loss.smooth and problem.d <= problem.n and small_enough(problem):
-        return "newton", "a smooth loss and few features: second derivatives take a handful of steps"
-    if problem.kind == "hinge" and suits_second_order(problem):
-        return "second_order", "many examples for each feature, or a large C: a few Newton steps on ever fewer of them"
-    if crawls(problem):
-        return "second_order", "values so large for this C that dual variables would crawl: Newton steps"
-    if problem.bias == "free" and (problem.loss is HARD_MARGIN or far_from_origin(problem)):
-        return "dual_pairs", "only differences of examples count where the bias is free, so they move in pairs"
-    return "dual_coordinate", "small or wide data: one dual variable at a time, each at the cost of its row"
+    """The name of the solver, and why it: of the first rule that fits."""
+    return next((name, why) for fits, name, why in RULES if fits(problem))

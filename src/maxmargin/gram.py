@@ -13,15 +13,15 @@ WORTH = 16  # products for each number of such a sum
 
 
 def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, threads: int = 1) -> None:
-    """Add Σ weight_i x_i x_iᵀ to out[:d, :d]: by BLAS for dense rows, by outer products for sparse ones."""
+    """Add Σ weight_i x_i x_iᵀ, weight_i ≥ 0, to out[:d, :d]: by BLAS if dense, by outer products if sparse."""
     if isinstance(rows, Dense):
         block = max(1, 2**22 // max(d, 1))
         for start in range(0, count_rows(rows), block):
             h = weights[start : start + block]
             some = np.flatnonzero(h)
             X = rows.values[start : start + block]
-            X = (X if len(some) == len(h) else X[some]).astype(np.float64, copy=False)
-            out[:d, :d] += X.T @ (X * h[some, None])
+            X = np.sqrt(h[some, None]) * (X if len(some) == len(h) else X[some])
+            out[:d, :d] += X.T @ X  # which BLAS knows to be symmetric
         return
     parts = PARTS if count_stored(rows) * row_length(rows) > WORTH * PARTS * d * d else 1
     sums, ends = np.zeros((parts, d, d)), np.linspace(0, len(weights), parts + 1).astype(np.int64)

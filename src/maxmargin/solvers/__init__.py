@@ -12,6 +12,7 @@ from maxmargin.solvers.dual_coordinate import DualCoordinate
 from maxmargin.solvers.dual_pairs import DualPairs
 from maxmargin.solvers.gradient_descent import GradientDescent
 from maxmargin.solvers.implicit import Implicit
+from maxmargin.solvers.interior_point import InteriorPoint
 from maxmargin.solvers.lbfgs import Lbfgs
 from maxmargin.solvers.newton import Newton
 from maxmargin.solvers.pegasos import Pegasos
@@ -24,6 +25,7 @@ ALL: tuple[Solver, ...] = (
     DualCoordinate(),
     DualPairs(),
     SecondOrder(),
+    InteriorPoint(),
     Newton(),
     Lbfgs(),
     GradientDescent(),

@@ -47,7 +47,7 @@ class Newton:
             step, products = newton_step(problem, alpha, problem.y * f).s, 1
         elif small_enough(problem):
             system = System(problem.rows, problem.d, primal.ridge, curvatures, problem.threads)
-            step, products = system.by_factors(gradient), 1
+            step, products = system.by_factors()(-gradient), 1
         else:
             step, products = by_conjugate_gradients(primal, curvatures, gradient)
         state.v, _, _ = backtrack(primal, state.v, f, step, float(gradient @ step))

@@ -10,6 +10,7 @@ neither                conjugate gradients with the diagonal as preconditioner
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +25,8 @@ FEW = 4000  # features or rows for which a matrix is written out
 PRODUCTS = 200
 JITTER = 1e-14
 
+Solve = Callable[[np.ndarray], np.ndarray]
+
 
 @dataclass(frozen=True, eq=False)
 class System:
@@ -37,12 +40,16 @@ class System:
 
     def solve(self, gradient: np.ndarray) -> np.ndarray:
         """The step s."""
+        return self.solver()(-gradient)
+
+    def solver(self) -> Solve:
+        """What gives s for any right side; the matrix is factored once."""
         active, size = int(np.count_nonzero(self.h)), len(self.ridge)
         if size <= FEW and (size <= active or size <= 300):
-            return self.by_factors(gradient)
+            return self.by_factors()
         if active <= FEW:
-            return self.by_inner_products(gradient)
-        return self.by_conjugate_gradients(gradient)
+            return self.by_inner_products()
+        return self.by_conjugate_gradients()
 
     @property
     def with_bias(self) -> bool:
@@ -62,7 +69,7 @@ class System:
         """⟨z_i, s⟩ for every row."""
         return scores_with_bias(self.rows, self.d, s, self.threads)
 
-    def by_factors(self, gradient: np.ndarray) -> np.ndarray:
+    def by_factors(self) -> Solve:
         """Cholesky."""
         from scipy.linalg import cho_factor, cho_solve
 
@@ -74,9 +81,10 @@ class System:
         scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
         H *= scale[:, None] * scale
         H[np.diag_indices_from(H)] = 1.0 + JITTER * len(H)
-        return np.asarray(-scale * cho_solve(cho_factor(H, lower=True, overwrite_a=True), scale * gradient))
+        factors = cho_factor(H, lower=True, overwrite_a=True)
+        return lambda right: np.asarray(scale * cho_solve(factors, scale * right))
 
-    def by_inner_products(self, gradient: np.ndarray) -> np.ndarray:
+    def by_inner_products(self) -> Solve:
         """A⁻¹ g = g/r − Xᵀ(h⁻¹ + X r⁻¹ Xᵀ)⁻¹ X g / r² over the rows that take part; r is the same for all features."""
         from scipy.linalg import cho_factor, cho_solve
 
@@ -92,14 +100,19 @@ class System:
             return g / r - combination(rows, self.d, cho_solve(factors, scores(rows, g / r))) / r
 
         if not self.with_bias:
-            return -inverse(gradient)
-        c, step = combination(rows, self.d, h), inverse(-gradient[:-1])
+            return inverse
+        c = combination(rows, self.d, h)
         along = inverse(c)
         bend = float(self.ridge[-1]) + float(np.sum(h)) - float(c @ along)
-        b = (-float(gradient[-1]) - float(c @ step)) / max(bend, 1e-12 * (1.0 + float(np.sum(h))))
-        return np.append(step - b * along, b)
 
-    def by_conjugate_gradients(self, gradient: np.ndarray) -> np.ndarray:
+        def bordered(right: np.ndarray) -> np.ndarray:
+            step = inverse(right[:-1])
+            b = (float(right[-1]) - float(c @ step)) / max(bend, 1e-12 * (1.0 + float(np.sum(h))))
+            return np.append(step - b * along, b)
+
+        return bordered
+
+    def by_conjugate_gradients(self) -> Solve:
         """As exactly as a step deserves."""
         from scipy.sparse.linalg import LinearOperator, cg
 
@@ -108,7 +121,7 @@ class System:
         shape = (len(self.ridge), len(self.ridge))
         product = LinearOperator(shape, matvec=lambda s: self.ridge * s + self.gather(self.h * self.spread(s)))
         inverse = LinearOperator(shape, matvec=lambda s: s / diagonal)
-        return np.asarray(cg(product, -gradient, rtol=1e-2, maxiter=PRODUCTS, M=inverse)[0])
+        return lambda right: np.asarray(cg(product, right, rtol=1e-2, maxiter=PRODUCTS, M=inverse)[0])
 
 
 def inner_products(rows: Rows) -> np.ndarray:

@@ -30,6 +30,7 @@ PAIRINGS = {
     "dual_coordinate": Takes(SOFT + HARD, ANY),
     "dual_pairs": Takes(SOFT + HARD, FREE),
     "second_order": Takes(SOFT, ANY),
+    "interior_point": Takes(("hinge",), ANY),
     "newton": Takes(SMOOTH + BARE, ANY),
     "lbfgs": Takes(SMOOTH + BARE, ANY),
     "gradient_descent": Takes(SOFT, ANY),
