@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.compiled import compiled
-from maxmargin.passes import on_threads
+from maxmargin.cores import on_threads
 from maxmargin.rows.memory import Dense, Rows, count_rows, count_stored, row_length
 
 PARTS = 4  # sums of their own, however many threads there are, so that the result does not depend on these

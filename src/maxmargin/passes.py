@@ -5,16 +5,16 @@ A pass is cut into chunks of fixed size, so its result does not depend on how ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 
 import numpy as np
 
 from maxmargin.compiled import compiled
+from maxmargin.cores import on_threads
 from maxmargin.rows.memory import Rows, axpy, count_rows, dot, row_length, square
 
 CHUNK = 1 << 21  # numbers visited in one chunk: about a millisecond
-WIDE = 64  # a sum of its own must cost no more than this part of a chunk
+WIDE = 16  # values for each feature, at least, where a chunk has a sum of its own
 
 
 def scores(rows: Rows, w: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -32,15 +32,16 @@ def squared_norms(rows: Rows, threads: int = 1) -> np.ndarray:
 
 
 def combination(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:
-    """Σ coefficient_i x_i, in float64; with few features, chunk by chunk, each chunk's own sum added in their order."""
-    step = chunk_of(rows)
-    if WIDE * d > CHUNK or step >= count_rows(rows):
-        w = np.zeros(d)
-        _combination(rows, coefficients, 0, count_rows(rows), w)
-        return w
+    """Σ coefficient_i x_i, in float64: each chunk's own sum, and these added in their order."""
+    size = max(CHUNK, WIDE * d)
+    step = chunk_of(rows, size)
     sums = np.zeros((-(-count_rows(rows) // step), d))
-    in_chunks(rows, threads, lambda start, stop: _combination(rows, coefficients, start, stop, sums[start // step]))
-    return np.asarray(np.sum(sums, axis=0))
+
+    def add(start: int, stop: int) -> None:
+        _combination(rows, coefficients, start, stop, sums[start // step])
+
+    in_chunks(rows, threads, add, size)
+    return np.asarray(np.sum(sums, axis=0)) if len(sums) != 1 else sums[0]
 
 
 def scores_with_bias(rows: Rows, d: int, v: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -55,28 +56,17 @@ def combination_with_bias(rows: Rows, d: int, coefficients: np.ndarray, size: in
     return np.append(total, np.sum(coefficients)) if size > d else total
 
 
-def chunk_of(rows: Rows) -> int:
-    """How many rows a chunk has."""
-    return max(1, int(CHUNK / max(row_length(rows), 1.0)))
+def chunk_of(rows: Rows, size: int = CHUNK) -> int:
+    """How many rows a chunk of so many values has."""
+    return max(1, int(size / max(row_length(rows), 1.0)))
 
 
-def in_chunks(rows: Rows, threads: int, work: Callable[[int, int], None]) -> None:
+def in_chunks(rows: Rows, threads: int, work: Callable[[int, int], None], size: int = CHUNK) -> None:
     """Call work(start, stop) over the rows, chunk by chunk, on `threads` threads."""
     n = count_rows(rows)
-    step = chunk_of(rows)
+    step = chunk_of(rows, size)
     starts = range(0, n, step)
     on_threads(threads, lambda start: work(start, min(start + step, n)), starts)
-
-
-def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) -> None:
-    """Call work(item) for each, on `threads` threads."""
-    if threads == 1 or len(items) == 1:
-        for item in items:
-            work(item)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, items):
-            pass
 
 
 @compiled

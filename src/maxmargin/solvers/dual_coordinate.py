@@ -9,6 +9,7 @@ Hot      after a sweep, the few examples that violate most are visited again and
          two examples nearly alike are long on their way when each is seen but once a sweep
 Bias     none (B = 0) or regularised; a free bias is a regularised one whose centre moves: b²/(2B²) becomes
          (b − c)²/(2B²), with c ← b after every sweep, until s = 0 (the method of multipliers)
+Threads  a long sweep is shared by all of them (see sharing)
 Costs    one epoch: O(nnz) time, O(n + d) memory
 After    Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008; Yu, Huang, Lin, Machine Learning 2011 (logistic);
          Shalev-Shwartz, Zhang, JMLR 2013 (SDCA)
@@ -27,6 +28,7 @@ from maxmargin.prefetch import prefetch
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import announce, axpy, dot, fetch
 from maxmargin.solvers.base import best_bias_at, dual_start, rows_at_once
+from maxmargin.solvers.sharing import Seen, edges_of_parts, rounds_worth, share
 from maxmargin.solvers.sweeps import Sweeps, check_sampling, shuffle
 
 FAR, NEAR = 4, 2  # how many visits ahead memory is asked for an example, first for its numbers, then for its row
@@ -38,11 +40,12 @@ PULL = 0.1  # B² of a free bias, as a part of the mean ‖x_i‖², or of 1/C i
 
 @dataclass
 class Descent(Sweeps):
-    """A sweep, how much each kept example violated, s = Σ α_i y_i, and the gap as far as a sweep can tell."""
+    """A sweep, how much each kept example violated, s = Σ α_i y_i, the gap as far as a sweep can tell, σ of threads."""
 
     balance: float = 0.0
     excess: float = 0.0
     estimate: float = np.inf
+    sigma: float = 1.0
     violations: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def begin(self) -> None:
@@ -86,19 +89,15 @@ class DualCoordinate:
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
         """One sweep, or a part of it."""
         start, stop = state.open(problem, rng, uniform=self.sampling == "uniform")
-        fixed = problem.rows, problem.y, problem.dual_term, problem.squared_norms, pull(problem), state.alpha, state.w
-        state.b, state.balance, state.kept, state.low, state.high, state.excess = sweep(
-            *fixed, state.b, state.balance,
-            state.order, start, stop, state.kept, state.low, state.high, state.drop_below, state.drop_above,
-            state.excess, state.violations,
-        )  # fmt: skip
+        visit(problem, state, start, stop)
         if not state.close(start, stop):
             return
         if self.sampling == "shuffled" and len(hot := state.hot()):
             visits = min(int(EXTRA * state.kept), rows_at_once(problem))
             state.b, state.balance, visited = settle(
-                *fixed, state.b, state.balance, hot, rng.integers(1 << 62), visits, STAND_OUT * state.largest
-            )
+                problem.rows, problem.y, problem.dual_term, problem.squared_norms, pull(problem), state.alpha, state.w,
+                state.b, state.balance, hot, rng.integers(1 << 62), visits, STAND_OUT * state.largest,
+            )  # fmt: skip
             state.visited += visited
         if problem.bias == "free":
             state.b += pull(problem) * state.balance
@@ -107,6 +106,39 @@ class DualCoordinate:
     def point(self, problem: Problem, state: Descent) -> Point:
         """A dual point: w and b follow from α."""
         return Point(alpha=state.alpha)
+
+
+def visit(problem: Problem, state: Descent, start: int, stop: int) -> None:
+    """Visit order[start:stop], on all threads if there is enough to do."""
+
+    def visit_part(w: np.ndarray, start: int, stop: int, seen: Seen, sigma: float) -> Seen:
+        after = sweep(
+            problem.rows, problem.y, problem.dual_term, problem.squared_norms, pull(problem), state.alpha, w,
+            seen.b, seen.balance, state.order, start, stop, seen.kept, seen.low, seen.high,
+            state.drop_below, state.drop_above, seen.excess, state.violations, sigma,
+        )  # fmt: skip
+        return Seen(*after)
+
+    seen = Seen(state.b, state.balance, state.kept, state.low, state.high, state.excess)
+    if rounds := rounds_worth(problem, stop - start):
+        edges = edges_of_parts(start, stop, problem.threads, rounds)
+        parts, state.sigma = share(visit_part, state.w, seen, edges, state.sigma, pull(problem))
+        seen = joined(state, parts, edges)
+    else:
+        seen = visit_part(state.w, start, stop, seen, 1.0)
+    state.b, state.balance, state.kept, state.low, state.high, state.excess = seen
+
+
+def joined(state: Descent, parts: list[Seen], edges: np.ndarray) -> Seen:
+    """What all threads have seen; the examples they kept are moved together."""
+    kept = parts[0].kept
+    for part, edge in zip(parts[1:], edges[1:, 0], strict=True):
+        more = part.kept - int(edge)
+        for array in (state.order, state.violations):
+            array[kept : kept + more] = array[edge : part.kept]
+        kept += more
+    low, high = min(part.low for part in parts), max(part.high for part in parts)
+    return Seen(parts[0].b, parts[0].balance, kept, low, high, sum(part.excess for part in parts))
 
 
 def pull(problem: Problem) -> float:
@@ -124,9 +156,12 @@ def estimate(problem: Problem, state: Descent) -> float:
 @compiled
 def sweep(
     rows, y, term, Q, B2, alpha, w, b, s,
-    order, start, stop, kept, low, high, drop_below, drop_above, gap, violations,
+    order, start, stop, kept, low, high, drop_below, drop_above, gap, violations, sigma,
 ):  # fmt: skip
-    """Visit order[start:stop]; keep what may still move, the range [low, high] of the violations, and their gap."""
+    """Visit order[start:stop]; keep what may still move, the range [low, high] of the violations, and their gap.
+
+    A thread among others takes rows for σ times as long; alone σ = 1.
+    """
     for k in range(start, stop):
         if k + FAR < stop:
             ahead(rows, y, term, Q, alpha, order[k + FAR])
@@ -148,12 +183,12 @@ def sweep(
         kept += 1
         low, high = min(low, G), max(high, G)
         if G != 0.0:
-            new = best(term, i, alpha[i], m, Q[i] + B2)
+            new = best(term, i, alpha[i], m, sigma * (Q[i] + B2))
             change = (new - alpha[i]) * y[i]
             alpha[i] = new
-            axpy(rows, i, change, w)
+            axpy(rows, i, sigma * change, w)
             s += change
-            b += B2 * change
+            b += B2 * sigma * change
     return b, s, kept, low, high, gap
 
 
@@ -175,7 +210,7 @@ def settle(rows, y, term, Q, B2, alpha, w, b, s, hot, seed, visits, enough):
         shuffle(hot, seed + visited)
         b, s, _, low, high, _ = sweep(
             rows, y, term, Q, B2, alpha, w, b, s,
-            hot, 0, hot.size, 0, np.inf, -np.inf, -np.inf, np.inf, 0.0, violations,
+            hot, 0, hot.size, 0, np.inf, -np.inf, -np.inf, np.inf, 0.0, violations, 1.0,
         )  # fmt: skip
         visited += hot.size
         if max(-low, high) <= enough:
