@@ -17,8 +17,9 @@ SOME = 10
 SMALL = 400  # features
 FAR = 0.9  # ‖mean x‖² as a part of the mean ‖x‖²
 LONG = 5_000_000  # values
+GENTLE = 0.3  # C ‖x‖²: below, single dual variables are there at once;
 SOME_STEEPNESS = 3.0
-LARGE = 50.0  # C ‖x‖²: beyond, single dual variables are long on the way,
+LARGE = 50.0  # beyond this they are long on the way,
 VERY_LARGE = 1e4  # beyond this, for ever;
 EXTREME = 1e10  # and beyond this the products of an interior point round off
 
@@ -57,8 +58,14 @@ def far_from_origin(problem: Problem) -> bool:
 
 
 def suits_newton(problem: Problem) -> bool:
-    """Whether the loss has second derivatives, and their matrix is cheap."""
-    return problem.loss.smooth and problem.d <= problem.n and small_enough(problem)
+    """Whether the loss has second derivatives, their matrix is cheap, and C is not so small that nothing is needed."""
+    few = problem.loss.smooth and problem.d <= problem.n and small_enough(problem)
+    return few and steepness(problem) > GENTLE
+
+
+def suits_newton_on_samples(problem: Problem) -> bool:
+    """Whether a sample would find the neighbourhood of the answer at a part of the cost."""
+    return suits_newton(problem) and problem.n >= MANY * (problem.d + 1) and problem.nnz >= LONG
 
 
 def suits_pairs(problem: Problem) -> bool:
@@ -71,6 +78,11 @@ RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
         lambda problem: not problem.ridge,
         "newton",
         "without regularisation the dual has no box to move in, so the primal is solved",
+    ),
+    (
+        suits_newton_on_samples,
+        "second_order",
+        "a smooth loss, few features, many examples: Newton steps, the first on a sample",
     ),
     (suits_newton, "newton", "a smooth loss and few features: second derivatives take a handful of steps"),
     (

@@ -198,7 +198,8 @@ class Loop:
         if not self.due():
             return None
         run.next_certificate = self.epochs + max(1.0, self.epochs * ((SELDOM if self.estimates else SPACING) - 1.0))
-        run.ask = 0.5 * min(self.estimate, run.ask)
+        if self.estimate <= self.goal:  # it was asked for, and if it is not met the next is asked for later
+            run.ask = 0.5 * min(self.estimate, run.ask)
         record = self.certify()
         if lost(self.problem, record.certificate):
             return Status.DIVERGED

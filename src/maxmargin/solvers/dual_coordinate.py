@@ -44,6 +44,7 @@ class Descent(Sweeps):
 
     balance: float = 0.0
     excess: float = 0.0
+    seen: float = np.inf
     estimate: float = np.inf
     sigma: float = 1.0
     violations: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -101,7 +102,9 @@ class DualCoordinate:
             state.visited += visited
         if problem.bias == "free":
             state.b += pull(problem) * state.balance
-        state.estimate = estimate(problem, state)
+        before, state.seen = state.seen, gap_seen(problem, state)
+        fall = state.seen / before if 0.0 < before < np.inf else 1.0
+        state.estimate = state.seen * min(fall, 1.0)  # for a sweep sees where the one before it has led
 
     def point(self, problem: Problem, state: Descent) -> Point:
         """A dual point: w and b follow from α."""
@@ -146,7 +149,7 @@ def pull(problem: Problem) -> float:
     return PULL * max(problem.mean_square, 1.0 / problem.mean_C) if problem.bias == "free" else problem.bias_square
 
 
-def estimate(problem: Problem, state: Descent) -> float:
+def gap_seen(problem: Problem, state: Descent) -> float:
     """The relative gap, from what the sweep saw on its way."""
     gap = state.excess + (abs(state.balance) if problem.bias == "free" else 0.0)
     primal = problem.dual(state.alpha, state.w, state.b) + gap
