@@ -282,7 +282,7 @@ def start(arguments, **options):
 def test_ctrl_c_saves_the_best_model_so_far(here):
     X, y = overlapping(n=20000, d=30, flip=0.3)
     maxmargin.write("slow.svm", X, y.astype(int))
-    command = ["train", "slow.svm", "-c", "1e6", "--tol", "1e-12", "--json"]
+    command = ["train", "slow.svm", "--solver", "sgd", "--tol", "1e-12", "--json"]
     process = start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr.readline().startswith("epoch ")
     process.send_signal(signal.SIGINT)
