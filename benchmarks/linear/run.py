@@ -4,7 +4,7 @@
                                     [--contenders a,b] [--limit SECONDS] [--write FILE.md] [--afresh] [--cache FOLDER]
 
 Every contender runs in a process of its own, one after the other; loading and compiling are off the clock. The process
-is killed after 3 limits and 30 seconds. Peers stop by rules of their own, so each is run at several tolerances, from
+is killed after 3 limits and 10 seconds. Peers stop by rules of their own, so each is run at several tolerances, from
 loose to tight, until a run takes longer than the limit. A short fit is repeated, up to five times, and its best time
 kept. The optimum is the bound that maxmargin proves with a tolerance of 1e-8.
 
@@ -36,7 +36,7 @@ from contenders import CONTENDERS, Task
 from datasets import FILES, GENERATED, found, load
 from report import DATA
 
-LOADING = 30.0
+LOADING = 10.0
 
 
 def main() -> None:
