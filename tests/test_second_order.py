@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from problems import EVERY_BIAS, EVERY_LOSS, STORAGES, overlapping, posed
 
+from maxmargin.certificate import certify
 from maxmargin.choose import choose
 from maxmargin.rows.memory import count_rows
 from maxmargin.rows.pick import pick
@@ -95,3 +96,23 @@ def test_separable_data_and_a_large_C():
     y = np.where(X @ np.arange(1.0, 5.0) > 0, 1.0, -1.0)
     outcome = solve(posed(X, y, C=1e3), SOLVER, Limits(tol=1e-6, max_epochs=5000))
     assert outcome.certificate.relative_gap <= 1e-6
+
+
+def test_a_matrix_that_rounding_left_indefinite_is_factored():
+    H = np.ones((3, 3))
+    H[0, 1] = H[1, 0] = 1.0 + 1e-9
+    lower, _ = newton_system.factored(H)
+    assert np.all(np.isfinite(lower))
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("bias", ["none", "regularised"])
+def test_newton_knows_its_gap(loss, bias):
+    """With α = −Cℓ′(m) the gap is ½‖∇P‖², so the estimate is no guess."""
+    problem = posed(*overlapping(n=300, d=5), loss=loss, bias=bias)
+    newton = SOLVERS["newton"]
+    state, rng = newton.start(problem), np.random.default_rng(0)
+    for _ in range(4):
+        newton.advance(problem, state, rng)
+        gap = certify(problem, newton.point(problem, state)).certificate.relative_gap
+        assert state.estimate == pytest.approx(gap, rel=1e-4, abs=1e-14)

@@ -39,6 +39,6 @@ def _outer_products(rows, weights, start, stop, lower):
     for i in range(start, stop):
         if weights[i] != 0.0:
             for p in range(rows.indptr[i], rows.indptr[i + 1]):
-                a = weights[i] * rows.values[p]
+                a, line = weights[i] * rows.values[p], lower[np.uintp(rows.indices[p])]
                 for q in range(rows.indptr[i], p + 1):
-                    lower[rows.indices[p], rows.indices[q]] += a * rows.values[q]
+                    line[np.uintp(rows.indices[q])] += a * rows.values[q]

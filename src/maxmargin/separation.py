@@ -27,12 +27,12 @@ WRITTEN_OUT = 20_000_000  # numbers: a sparse matrix with fewer is centred as a 
 MANY = 2000  # examples whose weights are not solved for once more
 
 
-def verdict(problem: Problem, found: Certified, tol: float, epochs: float, seconds: float) -> Status | None:
+def verdict(problem: Problem, found: Certified, done: bool, epochs: float, seconds: float) -> Status | None:
     """What this point shows about the classes, if that ends the run; `found.alpha` then holds the proof."""
     if problem.bounded:
         return None
     seconds = max(0.5 * seconds, 1.0)
-    return unsupported(problem, found, tol, seconds) if not problem.ridge else overlap(problem, found, epochs, seconds)
+    return unsupported(problem, found, done, seconds) if not problem.ridge else overlap(problem, found, epochs, seconds)
 
 
 def overlap(problem: Problem, found: Certified, epochs: float, seconds: float) -> Status | None:
@@ -46,10 +46,10 @@ def overlap(problem: Problem, found: Certified, epochs: float, seconds: float) -
     return Status.NOT_SEPARABLE
 
 
-def unsupported(problem: Problem, found: Certified, tol: float, seconds: float) -> Status | None:
+def unsupported(problem: Problem, found: Certified, done: bool, seconds: float) -> Status | None:
     """Whether the losses can fall for ever: at a point that separates, or where one is far out or all seems done."""
     margins = with_best_bias(problem, found.w, found.b)[2][problem.counted]
-    suspicious = np.max(margins) > FAR or found.certificate.meets(tol)
+    suspicious = done or np.max(margins) > FAR
     if np.min(margins) > 0.0 or (suspicious and can_rise(problem, seconds)):
         return Status.NO_MINIMISER
     return None

@@ -239,9 +239,10 @@ class Loop:
         """Whether no answer can exist: asked now and then, and always before all seems done."""
         history, found = self.run.history, self.found
         doubled = len(history) == 1 or doublings(history[-1].epochs) > doublings(history[-2].epochs)
-        if not doubled and not found.certificate.meets(self.limits.tol):
+        done = history[-1].best.meets(self.limits.tol)
+        if not (doubled or done):
             return None
-        proved = verdict(self.problem, found, self.limits.tol, self.epochs, self.seconds)
+        proved = verdict(self.problem, found, done, self.epochs, self.seconds)
         if proved:
             self.run.best = Best(found.w, found.b, found.alpha, found.certificate)
         return self.conclude(proved)

@@ -99,4 +99,4 @@ def longest_step(
     v = primal.joined(*here)
     step = primal.joined(*there) - v
     fall = float(primal.ridge @ (step * step))
-    return backtrack(primal, v, problem.y * margins, step, -fall, enough=0.5)[2]
+    return backtrack(primal, v, problem.y * margins, step, -fall, enough=0.5).length

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.certificate import Point
+from maxmargin.outcome import Status
 from maxmargin.problem import Problem
 from maxmargin.solvers.dual_coordinate import DualCoordinate
 from maxmargin.solvers.newton_system import System
@@ -81,14 +82,21 @@ class InteriorPoint:
         v, nothing = Primal(problem).start(alpha), np.zeros(0)
         return Interior(v, nothing, np.zeros(problem.n) if alpha is None else alpha.copy(), nothing, nothing, nothing)
 
-    def advance(self, problem: Problem, state: Interior, rng: np.random.Generator) -> None:
-        """One step; before the first, inside."""
+    def advance(self, problem: Problem, state: Interior, rng: np.random.Generator) -> Status | None:
+        """One step; before the first, inside. Where rounding leaves none, that is the end."""
         if not len(state.margins):
             move_inside(problem, state, rng)
         some = examples(problem)
-        state.go(some, *Equations(problem, some, state.of(some)).step())
+        try:
+            step, t = Equations(problem, some, state.of(some)).step()
+        except np.linalg.LinAlgError:
+            return Status.STALLED
+        if not np.all(np.isfinite(step.v)):
+            return Status.STALLED
+        state.go(some, step, t)
         state.visited += PASSES * problem.n
         state.estimate = estimate(problem, state)
+        return None
 
     def point(self, problem: Problem, state: Interior) -> Point:
         """V and α."""

@@ -20,10 +20,22 @@ from maxmargin.certificate import Point, answers
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
 from maxmargin.solvers.newton_system import System
-from maxmargin.solvers.primal import Primal, PrimalState, backtrack
+from maxmargin.solvers.primal import Primal, backtrack, off_balance
 
 DENSE_WORK = 4e9  # multiplications that building the matrix may take
 PRODUCTS = 50  # conjugate gradient steps at most in one iteration
+
+
+@dataclass
+class Descent:
+    """A point of the primal with its scores, P and ∇P, and the gap that these make."""
+
+    v: np.ndarray
+    f: np.ndarray
+    value: float
+    gradient: np.ndarray
+    visited: int = 0
+    estimate: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -31,17 +43,19 @@ class Newton:
     """Second-order steps on the primal."""
 
     name = "newton"
-    state_type = PrimalState
+    state_type = Descent
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> PrimalState:
+    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Descent:
         """At w = 0, or at w(alpha)."""
-        return PrimalState(Primal(problem).start(alpha))
-
-    def advance(self, problem: Problem, state: PrimalState, rng: np.random.Generator) -> None:
-        """One Newton step."""
         primal = Primal(problem)
-        f = primal.scores(state.v)
-        gradient, curvatures = primal.gradient(state.v, f), primal.curvatures(f)
+        v = primal.start(alpha)
+        f = primal.scores(v)
+        return Descent(v, f, primal.value(v, f), primal.gradient(v, f))
+
+    def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
+        """One Newton step."""
+        primal, f, gradient = Primal(problem), state.f, state.gradient
+        curvatures = primal.curvatures(f)
         if not problem.ridge and problem.d <= FEW:
             alpha = answers(problem, problem.y * f)
             step, products = newton_step(problem, alpha, problem.y * f).s, 1
@@ -50,10 +64,15 @@ class Newton:
             step, products = system.by_factors()(-gradient), 1
         else:
             step, products = by_conjugate_gradients(primal, curvatures, gradient)
-        state.v, _, _ = backtrack(primal, state.v, f, step, float(gradient @ step))
-        state.visited += (3 + products) * problem.n
+        state.v, state.f, _, state.value = backtrack(
+            primal, state.v, f, step, float(gradient @ step), before=state.value
+        )
+        state.gradient = primal.gradient(state.v, state.f)
+        state.visited += (2 + products) * problem.n
+        if problem.ridge:
+            state.estimate = off_balance(primal.ridge, state.gradient) / state.value
 
-    def point(self, problem: Problem, state: PrimalState) -> Point:
+    def point(self, problem: Problem, state: Descent) -> Point:
         """A primal point: α follows from the margins."""
         return Primal(problem).point(state.v)
 

@@ -71,7 +71,7 @@ class System:
 
     def by_factors(self) -> Solve:
         """Cholesky."""
-        from scipy.linalg import cho_factor, cho_solve
+        from scipy.linalg import cho_solve
 
         H = np.zeros((len(self.ridge), len(self.ridge)))
         weighted_gram(self.rows, self.d, self.h, H, self.threads)
@@ -80,9 +80,8 @@ class System:
         H[np.diag_indices_from(H)] += self.ridge
         scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
         H *= scale[:, None] * scale
-        H[np.diag_indices_from(H)] = 1.0 + JITTER * len(H)
-        factors = cho_factor(H, lower=True, overwrite_a=True)
-        return lambda right: np.asarray(scale * cho_solve(factors, scale * right))
+        factors = factored(H)
+        return lambda right: np.asarray(scale * cho_solve(factors, scale * right, check_finite=False))
 
     def by_inner_products(self) -> Solve:
         """A⁻¹ g = g/r − Xᵀ(h⁻¹ + X r⁻¹ Xᵀ)⁻¹ X g / r² over the rows that take part; r is the same for all features."""
@@ -122,6 +121,21 @@ class System:
         product = LinearOperator(shape, matvec=lambda s: self.ridge * s + self.gather(self.h * self.spread(s)))
         inverse = LinearOperator(shape, matvec=lambda s: s / diagonal)
         return lambda right: np.asarray(cg(product, right, rtol=1e-2, maxiter=PRODUCTS, M=inverse)[0])
+
+
+def factored(H: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Cholesky factors of a matrix whose diagonal is 1, or a little more where rounding has left it indefinite."""
+    from scipy.linalg import LinAlgError, cho_factor
+
+    more = JITTER * len(H)
+    while True:
+        H[np.diag_indices_from(H)] = 1.0 + more
+        try:
+            return cho_factor(H, lower=True, check_finite=False)  # type: ignore[no-any-return]
+        except LinAlgError:
+            more *= 100.0
+            if more > 1.0:
+                raise
 
 
 def inner_products(rows: Rows) -> np.ndarray:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,14 +20,6 @@ from maxmargin.certificate import Point
 from maxmargin.passes import combination_with_bias, scores_with_bias
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import best_bias_at, dual_start
-
-
-@dataclass
-class PrimalState:
-    """A point of the primal."""
-
-    v: np.ndarray
-    visited: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +86,15 @@ class Primal:
         return combination_with_bias(problem.rows, problem.d, coefficients, len(self.ridge), problem.threads)
 
 
+class Moved(NamedTuple):
+    """Where a step led: v, its scores, the length taken, and P there."""
+
+    v: np.ndarray
+    f: np.ndarray
+    length: float
+    value: float
+
+
 def backtrack(
     primal: Primal,
     v: np.ndarray,
@@ -101,18 +103,25 @@ def backtrack(
     slope: float,
     first: float = 1.0,
     enough: float = 1e-4,
-) -> tuple[np.ndarray, np.ndarray, float]:
+    before: float | None = None,
+) -> Moved:
     """Go along `step` by the longest of first, first/2, ... that lowers P by a part of what the slope promises.
 
     The scores change in proportion to the length, so trying one costs no pass over the rows.
 
-    Returns the new v, its scores and the length taken: 0.0 if rounding leaves nothing to gain.
+    Where rounding leaves nothing to gain, the length is 0. P(v) may be known, as `before`.
     """
-    change, before = primal.scores(step), primal.value(v, f)
+    change, before = primal.scores(step), primal.value(v, f) if before is None else before
     length = first
     while length > 1e-12:
         after = primal.value(v + length * step, f + length * change)
         if after <= before + enough * length * slope:
-            return v + length * step, f + length * change, length
+            return Moved(v + length * step, f + length * change, length, after)
         length *= 0.5
-    return v, f, 0.0
+    return Moved(v, f, 0.0, before)
+
+
+def off_balance(ridge: np.ndarray, gradient: np.ndarray) -> float:
+    """What the dual point of a primal one loses: ½ g²/r, the whole gap of a smooth loss; |g| where there is no r."""
+    some = ridge > 0.0
+    return 0.5 * float(np.sum(np.square(gradient[some]) / ridge[some])) + float(np.sum(np.abs(gradient[~some])))

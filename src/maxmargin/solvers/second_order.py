@@ -29,7 +29,7 @@ from maxmargin.problem import Problem
 from maxmargin.rows.memory import Rows
 from maxmargin.rows.pick import pick
 from maxmargin.solvers.newton_system import System
-from maxmargin.solvers.primal import Primal
+from maxmargin.solvers.primal import Primal, off_balance
 
 DIVISOR = 16.0  # of ε, from one round to the next,
 CAREFUL = 4.0  # or this, after a round that took many steps, and on the sample
@@ -161,7 +161,7 @@ def by_bands(whole: Part, v: np.ndarray, alpha: np.ndarray, epsilon: float) -> t
         force = whole.force(q)
         gradient = whole.ridge * v - force
         visits += n
-        first = min(first, off_balance(whole, gradient))
+        first = min(first, off_balance(whole.ridge, gradient))
         if balanced(whole, gradient, force, margins, q, epsilon, first) or steps >= STEPS:
             return v, q, visits, steps
         band = rows_in_band(whole, margins, alpha, epsilon, wider)
@@ -191,7 +191,7 @@ def minimise(
         force = part.force(q)
         gradient = part.ridge * v - force
         visits += len(part.y)
-        first = min(first, off_balance(part, gradient))
+        first = min(first, off_balance(part.ridge, gradient))
         if balanced(part, gradient, force, margins, q, epsilon, first):
             break
         step = part.step(h, gradient)
@@ -205,13 +205,7 @@ def minimise(
 def balanced(part: Part, gradient: Any, force: Any, margins: Any, q: Any, epsilon: float, first: float) -> bool:
     """Whether what is off balance is a small part of the gap that this ε leaves, or of what it was."""
     enough = 0.1 * slack(part, margins, q) if epsilon else 1e-3 * first
-    return off_balance(part, gradient) <= max(enough, 1e-16 * off_balance(part, force))
-
-
-def off_balance(part: Part, gradient: np.ndarray) -> float:
-    """What the dual point loses by it: ½ g²/r, and |g| itself where nothing is regularised."""
-    some = part.ridge > 0.0
-    return 0.5 * float(np.sum(np.square(gradient[some]) / part.ridge[some])) + float(np.sum(np.abs(gradient[~some])))
+    return off_balance(part.ridge, gradient) <= max(enough, 1e-16 * off_balance(part.ridge, force))
 
 
 def slack(part: Part, margins: np.ndarray, q: np.ndarray) -> float:
