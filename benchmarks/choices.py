@@ -4,8 +4,8 @@
 
 Bias none, tolerance 1e-4. After a fit that compiles, the best of three fits with `auto`, or one if that takes seconds.
 Every other solver then gets as long as `auto` took: one that is certified within that time is faster, and the table
-says by how much; one that is not is slower. The last column is `maxmargin.path` over nine C from 0.01 to 100 as a part
-of the time of nine separate fits (hinge, data that take less than five seconds).
+says by how much; one that is not is slower. The second table is `maxmargin.path` over nine C from 0.01 to 100 beside
+nine separate fits (hinge, data that take less than five seconds a fit).
 """
 
 from __future__ import annotations
