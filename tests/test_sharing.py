@@ -9,7 +9,7 @@ from problems import EVERY_BIAS, EVERY_LOSS, overlapping, posed
 from maxmargin.certificate import primal_of
 from maxmargin.cores import on_threads
 from maxmargin.solve import Limits, solve
-from maxmargin.solvers import SOLVERS, sharing
+from maxmargin.solvers import SOLVERS, find_solver, sharing
 
 SOLVER = SOLVERS["dual_coordinate"]
 
@@ -20,10 +20,10 @@ def share_everything(monkeypatch):
     monkeypatch.setattr(sharing, "MERGE", 0)
 
 
-def after_sweeps(problem, sweeps=6):
-    state, rng = SOLVER.start(problem), np.random.default_rng(0)
+def after_sweeps(problem, sweeps=6, solver=SOLVER):
+    state, rng = solver.start(problem), np.random.default_rng(0)
     for _ in range(sweeps):
-        SOLVER.advance(problem, state, rng)
+        solver.advance(problem, state, rng)
     return state
 
 
@@ -52,6 +52,14 @@ def test_the_same_threads_give_the_same_bits():
     first, second = after_sweeps(problem), after_sweeps(problem)
     np.testing.assert_array_equal(first.alpha, second.alpha)
     np.testing.assert_array_equal(first.w, second.w)
+
+
+def test_draws_are_not_shared_since_two_threads_could_meet_at_one_example():
+    X, y = overlapping(n=300, d=4)
+    solver = find_solver("dual_coordinate", {"sampling": "uniform"})
+    one, two = (after_sweeps(posed(X, y, threads=threads), solver=solver) for threads in (1, 2))
+    np.testing.assert_array_equal(one.alpha, two.alpha)
+    np.testing.assert_array_equal(one.w, two.w)
 
 
 @pytest.mark.parametrize("bias", EVERY_BIAS)

@@ -90,7 +90,7 @@ class DualCoordinate:
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
         """One sweep, or a part of it."""
         start, stop = state.open(problem, rng, uniform=self.sampling == "uniform")
-        visit(problem, state, start, stop)
+        visit(problem, state, start, stop, shared=self.sampling == "shuffled")
         if not state.close(start, stop):
             return
         if self.sampling == "shuffled" and len(hot := state.hot()):
@@ -111,8 +111,8 @@ class DualCoordinate:
         return Point(alpha=state.alpha)
 
 
-def visit(problem: Problem, state: Descent, start: int, stop: int) -> None:
-    """Visit order[start:stop], on all threads if there is enough to do."""
+def visit(problem: Problem, state: Descent, start: int, stop: int, shared: bool) -> None:
+    """Visit order[start:stop]; on all threads if it may be shared, no example being in it twice, and is worth it."""
 
     def visit_part(w: np.ndarray, start: int, stop: int, seen: Seen, sigma: float) -> Seen:
         after = sweep(
@@ -123,7 +123,7 @@ def visit(problem: Problem, state: Descent, start: int, stop: int) -> None:
         return Seen(*after)
 
     seen = Seen(state.b, state.balance, state.kept, state.low, state.high, state.excess)
-    if rounds := rounds_worth(problem, stop - start):
+    if shared and (rounds := rounds_worth(problem, stop - start)):
         edges = edges_of_parts(start, stop, problem.threads, rounds)
         parts, state.sigma = share(visit_part, state.w, seen, edges, state.sigma, pull(problem))
         seen = joined(state, parts, edges)
