@@ -100,7 +100,7 @@ def test_a_warm_start_at_the_answer_is_an_answer(name, loss, bias):
 @every_dual_case
 def test_the_dual_objective_never_falls(name, loss, bias):
     problem = posed(*overlapping(n=100), loss=loss, bias=bias, C=10.0)
-    solver, rng = SOLVERS[name], np.random.default_rng(0)
+    solver, rng = find_solver(name, {"momentum": False} if name == "dual_coordinate" else None), np.random.default_rng(0)
     state = solver.start(problem)
     values = []
     for _ in range(30):
@@ -280,6 +280,7 @@ def test_other_schedules_descend_too(name, schedule):
         ("sgd", {"output": "first"}, "choose one of last, average, suffix"),
         ("sgd", {"sampling": "none"}, "choose one of shuffled"),
         ("dual_coordinate", {"sampling": "all"}, "choose one of shuffled"),
+        ("dual_coordinate", {"momentum": "some"}, "momentum='some' must be true or false"),
         ("implicit", {"step": -1}, "step=-1 must be"),
         ("smo_simple", {"tolerance": 0.0}, "tolerance=0.0 must be"),
         ("smo_simple", {"passes": 0}, "passes=0 must be"),

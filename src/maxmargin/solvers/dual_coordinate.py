@@ -7,6 +7,7 @@ Keeps    w, b and s, after every step
 Order    shuffled epochs with shrinking, or examples drawn at random (SDCA)
 Hot      after a sweep, the few examples that violate most are visited again and again until they no longer stand out:
          two examples nearly alike are long on their way when each is seen but once a sweep
+Finish   after some epochs, momentum from sweep to sweep (see momentum), so that a large C does not crawl
 Bias     none (B = 0) or regularised; a free bias is a regularised one whose centre moves: b²/(2B²) becomes
          (b − c)²/(2B²), with c ← b after every sweep, until s = 0 (the method of multipliers)
 Threads  a long sweep is shared by all of them (see sharing)
@@ -24,25 +25,27 @@ import numpy as np
 from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import best, excess, slope
+from maxmargin.errors import ParameterError
 from maxmargin.prefetch import prefetch
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import announce, axpy, dot, fetch
 from maxmargin.solvers.base import best_bias_at, dual_start, rows_at_once
+from maxmargin.solvers.momentum import Momentum, leap
 from maxmargin.solvers.sharing import Seen, edges_of_parts, rounds_worth, share
-from maxmargin.solvers.sweeps import Sweeps, check_sampling, shuffle
+from maxmargin.solvers.sweeps import check_sampling, shuffle
 
 FAR, NEAR = 4, 2  # how many visits ahead memory is asked for an example, first for its numbers, then for its row
 STAND_OUT = 0.25  # an example is hot from this part of the largest violation on,
 FEW_HOT = 0.25  # if no more than this part of the examples is,
 EXTRA = 1.0  # and the hot are visited again for no more than so many sweeps
-PULL = 0.1  # B² of a free bias, as a part of the mean ‖x_i‖², or of 1/C if that is more
+LATE = 15  # epochs without momentum: what is solved by then is the faster for it
+PULL = 0.02  # B² of a free bias, as a part of the mean ‖x_i‖², or of 1/C if that is more
 
 
 @dataclass
-class Descent(Sweeps):
-    """A sweep, how much each kept example violated, s = Σ α_i y_i, the gap as far as a sweep can tell, σ of threads."""
+class Descent(Momentum):
+    """A sweep, how much each kept example violated, the gap as far as a sweep can tell, σ of threads."""
 
-    balance: float = 0.0
     excess: float = 0.0
     seen: float = np.inf
     estimate: float = np.inf
@@ -75,9 +78,12 @@ class DualCoordinate:
     state_type = Descent
 
     sampling: str = "shuffled"
+    momentum: bool = True
 
     def __post_init__(self) -> None:
         check_sampling(self.sampling)
+        if not isinstance(self.momentum, bool):
+            raise ParameterError(f"momentum={self.momentum!r} must be true or false")
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Descent:
         """At α = 0, or at `alpha`."""
@@ -89,19 +95,20 @@ class DualCoordinate:
 
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
         """One sweep, or a part of it."""
-        start, stop = state.open(problem, rng, uniform=self.sampling == "uniform")
-        visit(problem, state, start, stop, shared=self.sampling == "shuffled")
+        shuffled = self.sampling == "shuffled"
+        if state.position == 0 and state.visited:
+            go_on(problem, state, self.momentum and shuffled and state.visited >= LATE * problem.n)
+        start, stop = state.open(problem, rng, uniform=not shuffled)
+        visit(problem, state, start, stop, shared=shuffled)
         if not state.close(start, stop):
             return
-        if self.sampling == "shuffled" and len(hot := state.hot()):
+        if shuffled and len(hot := state.hot()):
             visits = min(int(EXTRA * state.kept), rows_at_once(problem))
             state.b, state.balance, visited = settle(
                 problem.rows, problem.y, problem.dual_term, problem.squared_norms, pull(problem), state.alpha, state.w,
                 state.b, state.balance, hot, rng.integers(1 << 62), visits, STAND_OUT * state.largest,
             )  # fmt: skip
             state.visited += visited
-        if problem.bias == "free":
-            state.b += pull(problem) * state.balance
         before, state.seen = state.seen, gap_seen(problem, state)
         fall = state.seen / before if 0.0 < before < np.inf else 1.0
         state.estimate = state.seen * min(fall, 1.0)  # for a sweep sees where the one before it has led
@@ -109,6 +116,16 @@ class DualCoordinate:
     def point(self, problem: Problem, state: Descent) -> Point:
         """A dual point: w and b follow from α."""
         return Point(alpha=state.alpha)
+
+
+def go_on(problem: Problem, state: Descent, momentum: bool) -> None:
+    """Between two sweeps: the centre of a free bias moves to where b is, α further along its way if it has momentum."""
+    b, centre = state.b, state.b - pull(problem) * state.balance
+    if momentum:
+        leap(problem, state, centre, pull(problem))
+    if problem.bias == "free":
+        centre = b
+    state.b = centre + pull(problem) * state.balance
 
 
 def visit(problem: Problem, state: Descent, start: int, stop: int, shared: bool) -> None:
@@ -152,7 +169,8 @@ def pull(problem: Problem) -> float:
 def gap_seen(problem: Problem, state: Descent) -> float:
     """The relative gap, from what the sweep saw on its way."""
     gap = state.excess + (abs(state.balance) if problem.bias == "free" else 0.0)
-    primal = problem.dual(state.alpha, state.w, state.b) + gap
+    state.value = problem.dual(state.alpha, state.w, 0.0)
+    primal = state.value - 0.5 * problem.bias_square * state.balance**2 + gap
     return gap / primal if 0.0 < primal < np.inf else np.inf
 
 
