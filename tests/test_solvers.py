@@ -100,7 +100,8 @@ def test_a_warm_start_at_the_answer_is_an_answer(name, loss, bias):
 @every_dual_case
 def test_the_dual_objective_never_falls(name, loss, bias):
     problem = posed(*overlapping(n=100), loss=loss, bias=bias, C=10.0)
-    solver, rng = find_solver(name, {"momentum": False} if name == "dual_coordinate" else None), np.random.default_rng(0)
+    plain = {"momentum": False} if name == "dual_coordinate" else None
+    solver, rng = find_solver(name, plain), np.random.default_rng(0)
     state = solver.start(problem)
     values = []
     for _ in range(30):

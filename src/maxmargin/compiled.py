@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.extending import overload
 
 UNUSED_SECONDS = 30 * 24 * 3600
 DIGEST = re.compile("[0-9a-f]{20}")
@@ -37,6 +38,26 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return kernel  # type: ignore[no-any-return]
     finally:
         numba.config.CACHE_DIR = before
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` into whatever compiled function calls it: a call would cost as much as a short row."""
+    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)  # type: ignore[no-any-return]
+
+
+def summing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, where sums may be added in any order, so that they are vectorised."""
+    options = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy", "forceinline": True}
+    return numba.njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
+
+
+def inlined(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Say how compiled code does `verb`: by a lambda for the types of its arguments, put where the verb is called.
+
+    A call with a tuple of arrays counts up and down how often each of them is held, which costs as much as a short row.
+    The lambda takes the tuple apart and calls a compiled function of arrays and numbers, which does not.
+    """
+    return overload(verb, inline="always", jit_options={"error_model": "numpy"})  # type: ignore[no-any-return]
 
 
 class Forgiving:

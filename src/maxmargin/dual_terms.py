@@ -19,9 +19,8 @@ from math import exp, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from maxmargin.compiled import compiled, holds
+from maxmargin.compiled import compiled, holds, inlined
 
 NEWTON_STEPS = 40
 PRECISION = 1e-12
@@ -130,24 +129,26 @@ def best_pair_entropy(ai, aj, Ui, Uj, si, sj, g, q):
     return delta
 
 
-@overload(slope)
-def _slope(term, i, alpha):
-    if holds(term, Quadratic):
-        return lambda term, i, alpha: 1.0 - term.D[i] * alpha
-    return lambda term, i, alpha: log_odds(alpha, term.U[i])
+@compiled
+def answer_quadratic(U, D, m):
+    """(1 − m)/D, cut off at the ends of the box; without a diagonal, its upper end."""
+    return 0.0 if m >= 1.0 else min((1.0 - m) / D, U)
 
 
-@overload(answer, jit_options={"error_model": "numpy"})
-def _answer(term, i, m):
-    if holds(term, Quadratic):
+@compiled
+def excess_quadratic(U, D, a, m):
+    """½ max(0, 1 − m)²/D − α (1 − m) + ½ D α², or the same without a diagonal."""
+    short = 1.0 - m
+    if D > 0.0:
+        return 0.5 * max(short, 0.0) ** 2 / D - a * short + 0.5 * D * a * a
+    return (U - a) * short if short > 0.0 else -a * short
 
-        def quadratic(term, i, m):
-            if m >= 1.0:
-                return 0.0
-            return min((1.0 - m) / term.D[i], term.U[i])  # without a diagonal, the end of the box
 
-        return quadratic
-    return lambda term, i, m: term.U[i] / (1.0 + exp(m))
+@compiled
+def excess_entropy(U, a, m):
+    """The same for the entropy."""
+    loss = log(1.0 + exp(-abs(m))) + max(-m, 0.0)
+    return U * loss - times_log(a, U) - times_log(U - a, U) + a * m
 
 
 @compiled
@@ -156,48 +157,55 @@ def times_log(a, U):
     return -a * log(a / U) if a > 0.0 else 0.0
 
 
-@overload(excess, jit_options={"error_model": "numpy"})
+@compiled
+def best_quadratic(U, D, a, g, q):
+    """The peak of a parabola, cut off at the ends of the box."""
+    G, Q = g - 1.0 + D * a, q + D
+    if Q > 0.0:
+        return min(max(a - G / Q, 0.0), U)
+    return 0.0 if G > 0.0 else U
+
+
+@compiled
+def best_pair_quadratic(Ui, Uj, Di, Dj, ai, aj, si, sj, g, q):
+    """The peak of a parabola, cut off where one of the two leaves its box."""
+    h = si * (1.0 - Di * ai) - sj * (1.0 - Dj * aj) - g
+    most = min(room(si, ai, Ui), room(-sj, aj, Uj))
+    return min(max(h / (q + Di + Dj), 0.0), most) if h > 0.0 else 0.0
+
+
+@inlined(slope)
+def _slope(term, i, alpha):
+    if holds(term, Quadratic):
+        return lambda term, i, alpha: 1.0 - term.D[i] * alpha
+    return lambda term, i, alpha: log_odds(alpha, term.U[i])
+
+
+@inlined(answer)
+def _answer(term, i, m):
+    if holds(term, Quadratic):
+        return lambda term, i, m: answer_quadratic(term.U[i], term.D[i], m)
+    return lambda term, i, m: term.U[i] / (1.0 + exp(m))
+
+
+@inlined(excess)
 def _excess(term, i, alpha, m):
     if holds(term, Quadratic):
-
-        def quadratic(term, i, alpha, m):
-            short, D = 1.0 - m, term.D[i]
-            if D > 0.0:
-                return 0.5 * max(short, 0.0) ** 2 / D - alpha * short + 0.5 * D * alpha * alpha
-            return (term.U[i] - alpha) * short if short > 0.0 else -alpha * short
-
-        return quadratic
-
-    def entropy(term, i, alpha, m):
-        U = term.U[i]
-        loss = log(1.0 + exp(-abs(m))) + max(-m, 0.0)
-        return U * loss - times_log(alpha, U) - times_log(U - alpha, U) + alpha * m
-
-    return entropy
+        return lambda term, i, alpha, m: excess_quadratic(term.U[i], term.D[i], alpha, m)
+    return lambda term, i, alpha, m: excess_entropy(term.U[i], alpha, m)
 
 
-@overload(best, jit_options={"error_model": "numpy"})
+@inlined(best)
 def _best(term, i, alpha, g, q):
     if holds(term, Quadratic):
-
-        def quadratic(term, i, alpha, g, q):
-            G, Q = g - 1.0 + term.D[i] * alpha, q + term.D[i]
-            if Q > 0.0:
-                return min(max(alpha - G / Q, 0.0), term.U[i])
-            return 0.0 if G > 0.0 else term.U[i]
-
-        return quadratic
+        return lambda term, i, alpha, g, q: best_quadratic(term.U[i], term.D[i], alpha, g, q)
     return lambda term, i, alpha, g, q: best_entropy(alpha, term.U[i], g, q)
 
 
-@overload(best_pair, jit_options={"error_model": "numpy"})
+@inlined(best_pair)
 def _best_pair(term, i, j, ai, aj, si, sj, g, q):
     if holds(term, Quadratic):
-
-        def quadratic(term, i, j, ai, aj, si, sj, g, q):
-            h = si * (1.0 - term.D[i] * ai) - sj * (1.0 - term.D[j] * aj) - g
-            most = min(room(si, ai, term.U[i]), room(-sj, aj, term.U[j]))
-            return min(max(h / (q + term.D[i] + term.D[j]), 0.0), most) if h > 0.0 else 0.0
-
-        return quadratic
+        return lambda term, i, j, ai, aj, si, sj, g, q: best_pair_quadratic(
+            term.U[i], term.U[j], term.D[i], term.D[j], ai, aj, si, sj, g, q
+        )
     return lambda term, i, j, ai, aj, si, sj, g, q: best_pair_entropy(ai, aj, term.U[i], term.U[j], si, sj, g, q)

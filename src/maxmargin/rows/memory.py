@@ -22,9 +22,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from maxmargin.compiled import holds
+from maxmargin.compiled import holds, inlined, kernel, summing
 from maxmargin.prefetch import prefetch
 
 
@@ -48,7 +47,8 @@ Rows = Dense | Csr
 LINE = 64  # bytes that memory hands out at once
 AHEAD = 16  # lines of a dense row: the processor itself goes on from there
 
-SUMS_MAY_REORDER = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
+ONE, TWO, THREE, FOUR = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)  # places in arrays: what cannot be
+# negative need not be asked whether it counts from the end
 
 
 def dot(rows: Any, i: int, w: Any) -> float:
@@ -96,147 +96,152 @@ def entry(rows: Any, i: int, p: int) -> float:
     raise NotImplementedError("entry works inside compiled functions only")
 
 
-@overload(dot, jit_options=SUMS_MAY_REORDER)
+@summing
+def dense_dot(x, w):
+    """⟨x, w⟩."""
+    total = 0.0
+    for k in range(x.size):
+        total += x[k] * w[k]
+    return total
+
+
+@summing
+def dense_axpy(a, x, w):
+    """W += a x."""
+    for k in range(x.size):
+        w[k] += a * x[k]
+
+
+@summing
+def dense_inner(x, z):
+    """⟨x, z⟩ of two rows, in float64."""
+    total = 0.0
+    for k in range(x.size):
+        total += np.float64(x[k]) * z[k]
+    return total
+
+
+@kernel
+def dense_fetch(x):
+    """Ask for the first lines of a row."""
+    for k in range(0, min(x.size, AHEAD * LINE // x.itemsize), LINE // x.itemsize):
+        prefetch(x, k)
+
+
+@kernel
+def csr_dot(values, indices, start, stop, w):
+    """⟨x, w⟩: four sums beside each other, for each would wait for its own last addition."""
+    k, stop = np.uintp(start), np.uintp(stop)
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    while k + THREE < stop:
+        a += values[k] * w[np.uintp(indices[k])]
+        b += values[k + ONE] * w[np.uintp(indices[k + ONE])]
+        c += values[k + TWO] * w[np.uintp(indices[k + TWO])]
+        d += values[k + THREE] * w[np.uintp(indices[k + THREE])]
+        k += FOUR
+    while k < stop:
+        a += values[k] * w[np.uintp(indices[k])]
+        k += ONE
+    return (a + b) + (c + d)
+
+
+@kernel
+def csr_axpy(values, indices, start, stop, a, w):
+    """W += a x."""
+    for k in range(np.uintp(start), np.uintp(stop)):
+        w[np.uintp(indices[k])] += a * values[k]
+
+
+@kernel
+def csr_inner(values, indices, p, p_end, q, q_end):
+    """⟨x, z⟩ of two rows, in float64."""
+    total = 0.0
+    while p < p_end and q < q_end:
+        a, b = indices[p], indices[q]
+        if a == b:
+            total += np.float64(values[p]) * values[q]
+        p += a <= b
+        q += b <= a
+    return total
+
+
+@kernel
+def csr_square(values, start, stop):
+    """‖x‖²."""
+    total = 0.0
+    for k in range(np.uintp(start), np.uintp(stop)):
+        total += np.float64(values[k]) * values[k]
+    return total
+
+
+@kernel
+def csr_fetch(values, indices, start, stop):
+    """Ask for a row."""
+    for k in range(start, stop, LINE // values.itemsize):
+        prefetch(values, k)
+    for k in range(start, stop, LINE // indices.itemsize):
+        prefetch(indices, k)
+
+
+@inlined(dot)
 def _dot(rows, i, w):
     if holds(rows, Dense):
-
-        def dense(rows, i, w):
-            x = rows.values[i]
-            total = 0.0
-            for k in range(x.size):
-                total += x[k] * w[k]
-            return total
-
-        return dense
-
-    def csr(rows, i, w):  # four sums beside each other: each would wait for its own last addition
-        k, stop = rows.indptr[i], rows.indptr[i + 1]
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        while k + 3 < stop:
-            a += rows.values[k] * w[np.uintp(rows.indices[k])]
-            b += rows.values[k + 1] * w[np.uintp(rows.indices[k + 1])]
-            c += rows.values[k + 2] * w[np.uintp(rows.indices[k + 2])]
-            d += rows.values[k + 3] * w[np.uintp(rows.indices[k + 3])]
-            k += 4
-        while k < stop:
-            a += rows.values[k] * w[np.uintp(rows.indices[k])]
-            k += 1
-        return (a + b) + (c + d)
-
-    return csr
+        return lambda rows, i, w: dense_dot(rows.values[i], w)
+    return lambda rows, i, w: csr_dot(rows.values, rows.indices, rows.indptr[i], rows.indptr[i + 1], w)
 
 
-@overload(axpy, jit_options=SUMS_MAY_REORDER)
+@inlined(axpy)
 def _axpy(rows, i, a, w):
     if holds(rows, Dense):
-
-        def dense(rows, i, a, w):
-            x = rows.values[i]
-            for k in range(x.size):
-                w[k] += a * x[k]
-
-        return dense
-
-    def csr(rows, i, a, w):
-        for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            w[np.uintp(rows.indices[k])] += a * rows.values[k]
-
-    return csr
+        return lambda rows, i, a, w: dense_axpy(a, rows.values[i], w)
+    return lambda rows, i, a, w: csr_axpy(rows.values, rows.indices, rows.indptr[i], rows.indptr[i + 1], a, w)
 
 
-@overload(inner, jit_options=SUMS_MAY_REORDER)
+@inlined(inner)
 def _inner(rows, i, j):
     if holds(rows, Dense):
-
-        def dense(rows, i, j):
-            x, z = rows.values[i], rows.values[j]
-            total = 0.0
-            for k in range(x.size):
-                total += np.float64(x[k]) * z[k]
-            return total
-
-        return dense
-
-    def csr(rows, i, j):
-        total = 0.0
-        p, p_end = rows.indptr[i], rows.indptr[i + 1]
-        q, q_end = rows.indptr[j], rows.indptr[j + 1]
-        while p < p_end and q < q_end:
-            a, b = rows.indices[p], rows.indices[q]
-            if a == b:
-                total += np.float64(rows.values[p]) * rows.values[q]
-            p += a <= b
-            q += b <= a
-        return total
-
-    return csr
+        return lambda rows, i, j: dense_inner(rows.values[i], rows.values[j])
+    return lambda rows, i, j: csr_inner(
+        rows.values, rows.indices, rows.indptr[i], rows.indptr[i + 1], rows.indptr[j], rows.indptr[j + 1]
+    )
 
 
-@overload(square, jit_options=SUMS_MAY_REORDER)
+@inlined(square)
 def _square(rows, i):
     if holds(rows, Dense):
-
-        def dense(rows, i):
-            x = rows.values[i]
-            total = 0.0
-            for k in range(x.size):
-                total += np.float64(x[k]) * x[k]
-            return total
-
-        return dense
-
-    def csr(rows, i):
-        total = 0.0
-        for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            total += np.float64(rows.values[k]) * rows.values[k]
-        return total
-
-    return csr
+        return lambda rows, i: dense_inner(rows.values[i], rows.values[i])
+    return lambda rows, i: csr_square(rows.values, rows.indptr[i], rows.indptr[i + 1])
 
 
-@overload(announce)
+@inlined(announce)
 def _announce(rows, i):
     if holds(rows, Dense):
         return lambda rows, i: None
     return lambda rows, i: prefetch(rows.indptr, i)
 
 
-@overload(fetch)
+@inlined(fetch)
 def _fetch(rows, i):
     if holds(rows, Dense):
-
-        def dense(rows, i):
-            x = rows.values[i]
-            for k in range(0, min(x.size, AHEAD * LINE // x.itemsize), LINE // x.itemsize):
-                prefetch(x, k)
-
-        return dense
-
-    def csr(rows, i):
-        start, stop = rows.indptr[i], rows.indptr[i + 1]
-        for k in range(start, stop, LINE // rows.values.itemsize):
-            prefetch(rows.values, k)
-        for k in range(start, stop, LINE // rows.indices.itemsize):
-            prefetch(rows.indices, k)
-
-    return csr
+        return lambda rows, i: dense_fetch(rows.values[i])
+    return lambda rows, i: csr_fetch(rows.values, rows.indices, rows.indptr[i], rows.indptr[i + 1])
 
 
-@overload(span)
+@inlined(span)
 def _span(rows, i):
     if holds(rows, Dense):
         return lambda rows, i: (0, rows.values.shape[1])
     return lambda rows, i: (rows.indptr[i], rows.indptr[i + 1])
 
 
-@overload(feature)
+@inlined(feature)
 def _feature(rows, i, p):
     if holds(rows, Dense):
         return lambda rows, i, p: p
     return lambda rows, i, p: rows.indices[p]
 
 
-@overload(entry)
+@inlined(entry)
 def _entry(rows, i, p):
     if holds(rows, Dense):
         return lambda rows, i, p: rows.values[i, p]

@@ -26,10 +26,9 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from maxmargin.certificate import Point
-from maxmargin.compiled import compiled, holds
+from maxmargin.compiled import compiled, holds, inlined
 from maxmargin.dual_terms import answer
 from maxmargin.errors import ParameterError
 from maxmargin.outcome import Status
@@ -218,12 +217,12 @@ def move(rule: Any, k: int, g: float, r: float, w: Any, v: Any, s: Any, p: Any, 
     raise NotImplementedError("move works inside compiled functions only")
 
 
-@overload(ahead)
+@inlined(ahead)
 def _ahead(rule):
     return (lambda rule: rule.ahead) if holds(rule, Velocity) else (lambda rule: 0.0)
 
 
-@overload(move, jit_options={"error_model": "numpy"})
+@inlined(move)
 def _move(rule, k, g, r, w, v, s, p, q):
     if holds(rule, Velocity):
 

@@ -2,7 +2,8 @@
 
     α ← clip(α + β (α − α′)),     α′ where the sweep before the last one ended,     β = (t − 1)/t⁺,
     t⁺ = ½ + √(¼ + t²),           beginning at t = 1, so β goes to 1 as long as the dual rises from sweep to sweep;
-                                  once it has fallen, t is 1 again
+                                  once it has fallen, t is 1 again; so it is, with a free bias, once Σ α_i y_i has
+                                  passed through 0
 
 w goes along, for it is linear in α; only the examples that the box stops cost a visit of their rows.
 
@@ -43,7 +44,8 @@ def leap(problem: Problem, state: Momentum, centre: float, pull: float) -> None:
 
     if not len(state.alpha_before):
         state.alpha_before, state.w_before, state.balance_before = state.alpha.copy(), state.w.copy(), state.balance
-    if height(state.value, state.balance) < height(state.value_before, state.balance_before):
+    swings = problem.bias == "free" and state.balance * state.balance_before < 0.0
+    if swings or height(state.value, state.balance) < height(state.value_before, state.balance_before):
         state.pace = 1.0
     pace = 0.5 + sqrt(0.25 + state.pace**2)
     beta, balance = (state.pace - 1.0) / pace, state.balance
