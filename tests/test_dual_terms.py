@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from maxmargin.compiled import compiled
-from maxmargin.dual_terms import best, best_pair, excess, slope
+from maxmargin.dual_terms import best, best_pair, excess, response, slope
 from maxmargin.losses import LOSSES
 
 every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -40,6 +40,11 @@ def excess_of(term, i, alpha, m):
     return excess(term, i, alpha, m)
 
 
+@compiled
+def response_of(term, i, m):
+    return response(term, i, m)
+
+
 def root(falling, low, high):
     """Where a falling function crosses zero in [low, high], or the end beyond which it would."""
     if falling(low) <= 0:
@@ -57,6 +62,15 @@ def test_slope_is_the_finite_difference_of_the_dual_term(loss):
         h = 1e-6
         numeric = (loss.dual(np.array([alpha + h]), C) - loss.dual(np.array([alpha - h]), C)) / (2 * h)
         assert slope_of(term, 0, alpha) == pytest.approx(numeric[0], abs=1e-6)
+
+
+@every_loss
+@settings(max_examples=300, deadline=None)
+@given(C=positive, m=st.one_of(numbers, st.sampled_from([-800.0, 1.0, 800.0])))
+def test_the_response_to_a_margin_is_the_loss_and_its_derivatives(loss, C, m):
+    m = np.array([m])
+    expected = C * loss.value(m)[0], -C * loss.slope(m)[0], C * loss.curvature(m)[0]
+    assert response_of(loss.dual_term(np.array([C])), 0, m[0]) == pytest.approx(expected, rel=1e-12)
 
 
 @every_loss

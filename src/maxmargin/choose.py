@@ -63,11 +63,6 @@ def suits_newton(problem: Problem) -> bool:
     return few and steepness(problem) > GENTLE
 
 
-def suits_newton_on_samples(problem: Problem) -> bool:
-    """Whether a sample would find the neighbourhood of the answer at a part of the cost."""
-    return suits_newton(problem) and problem.n >= MANY * (problem.d + 1) and problem.nnz >= LONG
-
-
 def suits_pairs(problem: Problem) -> bool:
     """Whether a free bias is more than single dual variables can follow."""
     return problem.bias == "free" and (problem.loss is HARD_MARGIN or far_from_origin(problem))
@@ -78,11 +73,6 @@ RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
         lambda problem: not problem.ridge,
         "newton",
         "without regularisation the dual has no box to move in, so the primal is solved",
-    ),
-    (
-        suits_newton_on_samples,
-        "second_order",
-        "a smooth loss, few features, many examples: Newton steps, the first on a sample",
     ),
     (suits_newton, "newton", "a smooth loss and few features: second derivatives take a handful of steps"),
     (

@@ -1,10 +1,11 @@
-"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind five verbs.
+"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind six verbs.
 
     Quadratic(U, D)     d_i(α) = α − ½ D_i α²,                              0 ≤ α ≤ U_i
     Entropy(U)          d_i(α) = U log U − α log α − (U−α) log(U−α),        0 ≤ α ≤ U_i
 
     slope(term, i, α)                      d_i′(α)
     answer(term, i, m)                     the α that belongs to margin m: −C_i ℓ′(m)
+    response(term, i, m)                   C_i ℓ(m), −C_i ℓ′(m) and C_i ℓ″(m)
     excess(term, i, α, m)                  C_i ℓ(m) − d_i(α) + α m ≥ 0: what the example adds to the gap
     best(term, i, α, g, q)                 the z that maximises  d_i(z) − g (z−α) − ½ q (z−α)²
     best_pair(term, i, j, αᵢ, αⱼ, sᵢ, sⱼ, g, q)   the δ ≥ 0 that maximises
@@ -15,7 +16,7 @@ The quadratic shape answers in closed form, the entropy by a Newton iteration in
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, log, log1p
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +52,11 @@ def slope(term: Any, i: int, alpha: float) -> float:
 def answer(term: Any, i: int, m: float) -> float:
     """−C_i ℓ′(m), in compiled code."""
     raise NotImplementedError("answer works inside compiled functions only")
+
+
+def response(term: Any, i: int, m: float) -> tuple[float, float, float]:
+    """C_i ℓ(m), −C_i ℓ′(m) and C_i ℓ″(m), in compiled code."""
+    raise NotImplementedError("response works inside compiled functions only")
 
 
 def excess(term: Any, i: int, alpha: float, m: float) -> float:
@@ -136,6 +142,25 @@ def answer_quadratic(U, D, m):
 
 
 @compiled
+def response_quadratic(U, D, m):
+    """½ max(0, 1 − m)²/D and its derivatives; without a diagonal, a straight line."""
+    short = 1.0 - m
+    if short <= 0.0:
+        return 0.0, 0.0, 0.0
+    if D > 0.0:
+        return 0.5 * short * short / D, short / D, 1.0 / D
+    return U * short, U, 0.0
+
+
+@compiled
+def response_entropy(U, m):
+    """U log(1 + e^−m) and its derivatives, without overflow."""
+    small = exp(-abs(m))
+    part = 1.0 / (1.0 + small)
+    return U * (max(-m, 0.0) + log1p(small)), U * part * (small if m >= 0.0 else 1.0), U * small * part * part
+
+
+@compiled
 def excess_quadratic(U, D, a, m):
     """½ max(0, 1 − m)²/D − α (1 − m) + ½ D α², or the same without a diagonal."""
     short = 1.0 - m
@@ -186,6 +211,13 @@ def _answer(term, i, m):
     if holds(term, Quadratic):
         return lambda term, i, m: answer_quadratic(term.U[i], term.D[i], m)
     return lambda term, i, m: term.U[i] / (1.0 + exp(m))
+
+
+@inlined(response)
+def _response(term, i, m):
+    if holds(term, Quadratic):
+        return lambda term, i, m: response_quadratic(term.U[i], term.D[i], m)
+    return lambda term, i, m: response_entropy(term.U[i], m)
 
 
 @inlined(excess)

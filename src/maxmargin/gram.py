@@ -7,13 +7,14 @@ import numpy as np
 from maxmargin.compiled import compiled
 from maxmargin.cores import on_threads
 from maxmargin.rows.memory import Dense, Rows, count_rows, count_stored, row_length
+from maxmargin.scratch import scratch
 
 PARTS = 4  # sums of their own, however many threads there are, so that the result does not depend on these
 WORTH = 16  # products for each number of such a sum
 
 
 def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, threads: int = 1) -> None:
-    """Add Σ weight_i x_i x_iᵀ, weight_i ≥ 0, to out[:d, :d]: by BLAS if dense, by outer products if sparse."""
+    """Add Σ weight_i x_i x_iᵀ, weight_i ≥ 0, to the lower half of out[:d, :d]: by BLAS if dense, else by parts."""
     if isinstance(rows, Dense):
         block = max(1, 2**22 // max(d, 1))
         for start in range(0, count_rows(rows), block):
@@ -24,14 +25,14 @@ def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, thre
             out[:d, :d] += X.T @ X  # which BLAS knows to be symmetric
         return
     parts = PARTS if count_stored(rows) * row_length(rows) > WORTH * PARTS * d * d else 1
-    sums, ends = np.zeros((parts, d, d)), np.linspace(0, len(weights), parts + 1).astype(np.int64)
+    sums, ends = scratch("sums of outer products", (parts, d, d)), np.linspace(0, len(weights), parts + 1)
 
     def add(part: int) -> None:
-        _outer_products(rows, weights, ends[part], ends[part + 1], sums[part])
+        _outer_products(rows, weights, int(ends[part]), int(ends[part + 1]), sums[part])
 
     on_threads(threads, add, range(parts))
-    lower = np.sum(sums, axis=0)
-    out[:d, :d] += lower + np.tril(lower, -1).T
+    for lower in sums:
+        out[:d, :d] += lower
 
 
 @compiled

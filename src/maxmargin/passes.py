@@ -32,15 +32,22 @@ def squared_norms(rows: Rows, threads: int = 1) -> np.ndarray:
 
 
 def combination(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:
-    """Σ coefficient_i x_i, in float64: each chunk's own sum, and these added in their order."""
-    size = max(CHUNK, WIDE * d)
-    step = chunk_of(rows, size)
-    sums = np.zeros((-(-count_rows(rows) // step), d))
+    """Σ coefficient_i x_i, in float64."""
 
-    def add(start: int, stop: int) -> None:
-        _combination(rows, coefficients, start, stop, sums[start // step])
+    def add(start: int, stop: int, total: np.ndarray) -> None:
+        _combination(rows, coefficients, start, stop, total)
 
-    in_chunks(rows, threads, add, size)
+    return sum_of_chunks(rows, d, threads, add, CHUNK)
+
+
+def sum_of_chunks(
+    rows: Rows, size: int, threads: int, add: Callable[[int, int, np.ndarray], None], chunk: int
+) -> np.ndarray:
+    """What add(start, stop, total) makes of a sum for each chunk, all begun at 0, and these added in their order."""
+    chunk = max(chunk, WIDE * size)
+    step = chunk_of(rows, chunk)
+    sums = np.zeros((-(-count_rows(rows) // step), size))
+    in_chunks(rows, threads, lambda start, stop: add(start, stop, sums[start // step]), chunk)
     return np.asarray(np.sum(sums, axis=0)) if len(sums) != 1 else sums[0]
 
 
@@ -54,6 +61,16 @@ def combination_with_bias(rows: Rows, d: int, coefficients: np.ndarray, size: in
     """Σ coefficient_i z_i: z_i = (x_i, 1) if size is one more than the d features, else x_i."""
     total = combination(rows, d, coefficients, threads)
     return np.append(total, np.sum(coefficients)) if size > d else total
+
+
+def curved(rows: Rows, d: int, h: np.ndarray, v: np.ndarray, threads: int = 1) -> np.ndarray:
+    """Σ h_i ⟨z_i, v⟩ z_i, in one pass: z_i = (x_i, 1) if v is one longer than the d features, else x_i."""
+    b = float(v[-1]) if len(v) > d else 0.0
+
+    def add(start: int, stop: int, total: np.ndarray) -> None:
+        _curved(rows, h, v, b, start, stop, total)
+
+    return sum_of_chunks(rows, d + 1, threads, add, CHUNK)[: len(v)]
 
 
 def chunk_of(rows: Rows, size: int = CHUNK) -> int:
@@ -79,6 +96,17 @@ def _scores(rows, w, start, stop, out):
 def _squared_norms(rows, start, stop, out):
     for i in range(start, stop):
         out[i] = square(rows, i)
+
+
+@compiled
+def _curved(rows, h, v, b, start, stop, total):
+    forces = 0.0
+    for i in range(start, stop):
+        if h[i] != 0.0:
+            force = h[i] * (dot(rows, i, v) + b)
+            forces += force
+            axpy(rows, i, force, total)
+    total[-1] = forces
 
 
 @compiled

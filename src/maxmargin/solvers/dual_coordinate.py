@@ -39,7 +39,7 @@ STAND_OUT = 0.25  # an example is hot from this part of the largest violation on
 FEW_HOT = 0.25  # if no more than this part of the examples is,
 EXTRA = 1.0  # and the hot are visited again for no more than so many sweeps
 LATE = 15  # epochs without momentum: what is solved by then is the faster for it
-PULL = .05  # B² of a free bias, as a part of the mean ‖x_i‖², or of 1/C if that is more
+PULL = 0.05  # B² of a free bias, as a part of the mean ‖x_i‖², or of 1/C if that is more
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 Solves   min_v P(v)  for a smooth loss: squared hinge, logistic
 Step     (diag(r) + Σ C_i ℓ″(m_i) z_i z_iᵀ) Δ = −∇P,  z_i = (x_i, 1);  v ← v + t Δ, t by backtracking
+Sample   the first steps run on a sample of the rows: they only have to find the neighbourhood
 System   few features: the matrix itself and its Cholesky factors; many: conjugate gradients, which need only
          products with the matrix, one pass over the rows each, stopped as soon as they serve (inexact Newton);
          without regularisation the matrix may be close to singular: orthogonal factors of the rows (see balance)
@@ -11,7 +12,7 @@ After    Keerthi, DeCoste, JMLR 2005; Lin, Weng, Keerthi, JMLR 2008
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,21 +20,29 @@ from maxmargin.balance import FEW, newton_step
 from maxmargin.certificate import Point, answers
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
+from maxmargin.rows.pick import pick
 from maxmargin.solvers.newton_system import System
 from maxmargin.solvers.primal import Primal, backtrack, off_balance
 
 DENSE_WORK = 4e9  # multiplications that building the matrix may take
+ENOUGH = 1e-4  # of what the slope promises
+SHARE = 8  # a sample is one row of so many,
+ROWS_A_FEATURE = 100  # but so many rows a feature at least, else it would lead astray;
+NEAR = 1e-2  # it is left at this gap,
+STEPS = 30  # or after so many epochs of its own
 PRODUCTS = 50  # conjugate gradient steps at most in one iteration
 
 
 @dataclass
 class Descent:
-    """A point of the primal with its scores, P and ∇P, and the gap that these make."""
+    """A point of the primal with its scores and curvatures, P and ∇P, and the gap that these make."""
 
     v: np.ndarray
     f: np.ndarray
+    curvatures: np.ndarray
     value: float
     gradient: np.ndarray
+    fresh: bool = False
     visited: int = 0
     estimate: float = np.inf
 
@@ -49,32 +58,66 @@ class Newton:
         """At w = 0, or at w(alpha)."""
         primal = Primal(problem)
         v = primal.start(alpha)
-        f = primal.scores(v)
-        return Descent(v, f, primal.value(v, f), primal.gradient(v, f))
+        f, curvatures = np.empty(problem.n), np.empty(problem.n)
+        return Descent(v, f, curvatures, *primal.evaluate(v, f, curvatures), fresh=alpha is None)
 
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
-        """One Newton step."""
-        primal, f, gradient = Primal(problem), state.f, state.gradient
-        curvatures = primal.curvatures(f)
+        """One Newton step; before the first, some on a sample."""
+        if state.fresh:
+            self.try_on_sample(problem, state, rng)
+        primal, gradient = Primal(problem), state.gradient
         if not problem.ridge and problem.d <= FEW:
-            alpha = answers(problem, problem.y * f)
-            step, products = newton_step(problem, alpha, problem.y * f).s, 1
+            margins = problem.y * state.f
+            step, products = newton_step(problem, answers(problem, margins), margins).s, 1
         elif small_enough(problem):
-            system = System(problem.rows, problem.d, primal.ridge, curvatures, problem.threads)
+            system = System(problem.rows, problem.d, primal.ridge, state.curvatures, problem.threads)
             step, products = system.by_factors()(-gradient), 1
         else:
-            step, products = by_conjugate_gradients(primal, curvatures, gradient)
-        state.v, state.f, _, state.value = backtrack(
-            primal, state.v, f, step, float(gradient @ step), before=state.value
-        )
-        state.gradient = primal.gradient(state.v, state.f)
-        state.visited += (2 + products) * problem.n
+            step, products = by_conjugate_gradients(primal, state.curvatures, gradient)
+        go(primal, state, step, float(gradient @ step))
+        state.visited += (1 + products) * problem.n
         if problem.ridge:
             state.estimate = off_balance(primal.ridge, state.gradient) / state.value
+
+    def try_on_sample(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
+        """Begin where a sample leads, if there are rows enough for one, and that is better than nothing."""
+        state.fresh = False
+        part = sample(problem, rng)
+        if part is None:
+            return
+        there = self.start(part, np.zeros(part.n))
+        while there.estimate > NEAR and there.visited < STEPS * part.n:
+            self.advance(part, there, rng)
+        state.visited += there.visited
+        go(Primal(problem), state, there.v - state.v, float(state.gradient @ (there.v - state.v)))
 
     def point(self, problem: Problem, state: Descent) -> Point:
         """A primal point: α follows from the margins."""
         return Primal(problem).point(state.v)
+
+
+def go(primal: Primal, state: Descent, step: np.ndarray, slope: float) -> None:
+    """Take the whole step if that lowers P by a part of what the slope promises, else as much of it as does."""
+    v, before = state.v, state.value
+    state.v = v + step
+    state.value, state.gradient = primal.evaluate(state.v, state.f, state.curvatures)
+    if state.value <= before + ENOUGH * slope:
+        return
+    f = primal.scores(v)
+    state.v = backtrack(primal, v, f, step, slope, first=0.5, enough=ENOUGH, before=before).v
+    state.value, state.gradient = primal.evaluate(state.v, state.f, state.curvatures)
+
+
+def sample(problem: Problem, rng: np.random.Generator) -> Problem | None:
+    """One row of so many, their C larger by as much as they are fewer; None where the rest would not be spared."""
+    size = max(problem.n // SHARE, ROWS_A_FEATURE * problem.d)
+    if not problem.ridge or 4 * size > problem.n or not small_enough(problem):
+        return None
+    chosen = np.sort(rng.choice(problem.n, size, replace=False))
+    y = problem.y[chosen]
+    if abs(float(np.sum(y))) == size:
+        return None
+    return replace(problem, rows=pick(problem.rows, chosen), y=y, C=problem.C[chosen] * (problem.n / size))
 
 
 def small_enough(problem: Problem) -> bool:

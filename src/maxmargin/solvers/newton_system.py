@@ -17,9 +17,10 @@ from functools import cached_property
 import numpy as np
 
 from maxmargin.gram import weighted_gram
-from maxmargin.passes import combination, combination_with_bias, scores, scores_with_bias
+from maxmargin.passes import combination, combination_with_bias, curved, scores
 from maxmargin.rows.memory import Dense, Rows
 from maxmargin.rows.pick import pick
+from maxmargin.scratch import scratch
 
 FEW = 4000  # features or rows for which a matrix is written out
 PRODUCTS = 200
@@ -65,38 +66,27 @@ class System:
         """Σ coefficient_i z_i."""
         return combination_with_bias(self.rows, self.d, coefficients, len(self.ridge), self.threads)
 
-    def spread(self, s: np.ndarray) -> np.ndarray:
-        """⟨z_i, s⟩ for every row."""
-        return scores_with_bias(self.rows, self.d, s, self.threads)
-
     def by_factors(self) -> Solve:
         """Cholesky."""
-        from scipy.linalg import cho_solve
-
-        H = np.zeros((len(self.ridge), len(self.ridge)))
+        H = scratch("matrix of a Newton step", (len(self.ridge), len(self.ridge)))
         weighted_gram(self.rows, self.d, self.h, H, self.threads)
         if self.with_bias:
-            H[-1, :] = H[:, -1] = self.border
+            H[-1, :] = self.border
         H[np.diag_indices_from(H)] += self.ridge
-        scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
-        H *= scale[:, None] * scale
-        factors = factored(H)
-        return lambda right: np.asarray(scale * cho_solve(factors, scale * right, check_finite=False))
+        return by_cholesky(H)
 
     def by_inner_products(self) -> Solve:
         """A⁻¹ g = g/r − Xᵀ(h⁻¹ + X r⁻¹ Xᵀ)⁻¹ X g / r² over the rows that take part; r is the same for all features."""
-        from scipy.linalg import cho_factor, cho_solve
-
         active = np.flatnonzero(self.h)
         rows, h, r = pick(self.rows, active), self.h[active], float(self.ridge[0])
         K = inner_products(rows) / r
         K[np.diag_indices_from(K)] += 1.0 / h
-        factors = cho_factor(K, lower=True, overwrite_a=True) if len(active) else None
+        among_rows = by_cholesky(K) if len(active) else None
 
         def inverse(g: np.ndarray) -> np.ndarray:
-            if factors is None:
+            if among_rows is None:
                 return g / r
-            return g / r - combination(rows, self.d, cho_solve(factors, scores(rows, g / r))) / r
+            return g / r - combination(rows, self.d, among_rows(scores(rows, g / r))) / r
 
         if not self.with_bias:
             return inverse
@@ -118,13 +108,29 @@ class System:
         diagonal = self.ridge + squares(self.rows, self.d, self.h, len(self.ridge))
         diagonal = np.maximum(diagonal, 1e-12 * np.max(diagonal))
         shape = (len(self.ridge), len(self.ridge))
-        product = LinearOperator(shape, matvec=lambda s: self.ridge * s + self.gather(self.h * self.spread(s)))
+        product = LinearOperator(
+            shape, matvec=lambda s: self.ridge * s + curved(self.rows, self.d, self.h, s, self.threads)
+        )
         inverse = LinearOperator(shape, matvec=lambda s: s / diagonal)
         return lambda right: np.asarray(cg(product, right, rtol=1e-2, maxiter=PRODUCTS, M=inverse)[0])
 
 
+def by_cholesky(H: np.ndarray) -> Solve:
+    """What solves H s = right, H given by its lower half, which is lost; its diagonal is scaled to 1 first."""
+    from scipy.linalg import cho_solve
+
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
+    H *= scale[:, None]
+    H *= scale
+    factors = factored(H)
+    return lambda right: np.asarray(scale * cho_solve(factors, scale * right, check_finite=False))
+
+
 def factored(H: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Cholesky factors of a matrix whose diagonal is 1, or a little more where rounding has left it indefinite."""
+    """Cholesky factors of a matrix whose diagonal is 1, or a little more where rounding has left it indefinite.
+
+    Only its lower half is looked at, and the factors are in memory of their own.
+    """
     from scipy.linalg import LinAlgError, cho_factor
 
     more = JITTER * len(H)

@@ -17,9 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.certificate import Point
-from maxmargin.passes import combination_with_bias, scores_with_bias
+from maxmargin.compiled import compiled
+from maxmargin.dual_terms import response
+from maxmargin.passes import combination_with_bias, curved, scores_with_bias, sum_of_chunks
 from maxmargin.problem import Problem
+from maxmargin.rows.memory import axpy, dot
 from maxmargin.solvers.base import best_bias_at, dual_start
+
+EVALUATED = 1 << 17  # numbers visited in one chunk of an evaluation, which does more with each of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,18 +77,44 @@ class Primal:
         pull = problem.C * problem.y * problem.loss.slope(problem.y * f)
         return np.asarray(self.ridge * v + self.sum_of_rows(pull))
 
+    def evaluate(self, v: np.ndarray, f: np.ndarray, curvatures: np.ndarray) -> tuple[float, np.ndarray]:
+        """P(v) and ∇P(v), in one pass over the rows, with scores and curvatures left in `f` and `curvatures`."""
+        problem, d, b = self.problem, self.problem.d, float(v[-1]) if self.with_bias else 0.0
+
+        def add(start: int, stop: int, total: np.ndarray) -> None:
+            respond(problem.rows, problem.y, problem.dual_term, v, b, start, stop, f, curvatures, total)
+
+        total = sum_of_chunks(problem.rows, d + 2, problem.threads, add, EVALUATED)
+        gradient = self.ridge * v - total[: len(v)]
+        return problem.norm(v[:d], b) + float(total[-1]), np.asarray(gradient)
+
     def curvatures(self, f: np.ndarray) -> np.ndarray:
         """C_i ℓ″(m_i), given the scores."""
         return np.asarray(self.problem.C * self.problem.loss.curvature(self.problem.y * f))
 
     def hessian_times(self, curvatures: np.ndarray, v: np.ndarray) -> np.ndarray:
         """∇²P v, without the matrix."""
-        return np.asarray(self.ridge * v + self.sum_of_rows(curvatures * self.scores(v)))
+        problem = self.problem
+        return np.asarray(self.ridge * v + curved(problem.rows, problem.d, curvatures, v, problem.threads))
 
     def sum_of_rows(self, coefficients: np.ndarray) -> np.ndarray:
         """Σ coefficient_i (x_i, 1)."""
         problem = self.problem
         return combination_with_bias(problem.rows, problem.d, coefficients, len(self.ridge), problem.threads)
+
+
+@compiled
+def respond(rows, y, term, v, b, start, stop, f, curvatures, total):
+    """Scores and curvatures of the rows; adds Σ −C ℓ′(m) y (x, 1) to `total`, and the losses to its last place."""
+    losses, forces = 0.0, 0.0
+    for i in range(start, stop):
+        f[i] = dot(rows, i, v) + b
+        loss, force, curvatures[i] = response(term, i, y[i] * f[i])
+        losses += loss
+        if force != 0.0:
+            forces += force * y[i]
+            axpy(rows, i, force * y[i], total)
+    total[-2], total[-1] = forces, losses
 
 
 class Moved(NamedTuple):

@@ -1,0 +1,31 @@
+"""Arrays that are used again: for small problems fresh memory, got page by page, costs more than the arithmetic."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+MOST = 1 << 21  # numbers that are kept: 16 MB
+
+
+class Kept(threading.local):
+    """What each thread has kept."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+
+
+kept = Kept()
+
+
+def scratch(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Zeros, for a purpose: the same array as the last time in this thread, so nothing may hold on to it."""
+    array = kept.arrays.get(purpose)
+    if array is None or array.shape != shape:
+        array = np.zeros(shape)
+        if array.size <= MOST:
+            kept.arrays[purpose] = array
+        return array
+    array.fill(0.0)
+    return array

@@ -1,0 +1,115 @@
+"""Newton's passes and its sample, against the same things computed in another way."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from problems import EVERY_BIAS, STORAGES, overlapping, posed
+
+from maxmargin.gram import weighted_gram
+from maxmargin.passes import curved
+from maxmargin.rows.take import take
+from maxmargin.scratch import MOST, scratch
+from maxmargin.solve import Limits, solve
+from maxmargin.solvers import SOLVERS
+from maxmargin.solvers import primal as primal_of_solvers
+from maxmargin.solvers.newton import ROWS_A_FEATURE, sample
+from maxmargin.solvers.newton_system import System
+from maxmargin.solvers.primal import Primal
+
+SMOOTH = ("squared_hinge", "logistic")
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+@pytest.mark.parametrize("bias", EVERY_BIAS)
+@pytest.mark.parametrize("storage", STORAGES)
+def test_one_pass_gives_what_separate_passes_give(loss, bias, storage):
+    X, y = overlapping(n=80, d=5)
+    weights = np.linspace(0.0, 2.0, 80)
+    problem = posed(STORAGES[storage](X), y, loss=loss, bias=bias, C=3.0, weights=weights)
+    primal = Primal(problem)
+    v, f, curvatures = np.linspace(-1.0, 1.0, len(primal.ridge)), np.empty(80), np.empty(80)
+    value, gradient = primal.evaluate(v, f, curvatures)
+    assert f == pytest.approx(X @ v[:5] + (v[-1] if bias != "none" else 0.0), rel=1e-12)
+    assert value == pytest.approx(primal.value(v, f), rel=1e-12)
+    assert gradient == pytest.approx(primal.gradient(v, f), rel=1e-10)
+    assert curvatures == pytest.approx(primal.curvatures(f), rel=1e-12)
+    steps = 1e-6 * np.eye(len(v))
+    rise = [primal.value(v + h, primal.scores(v + h)) - primal.value(v - h, primal.scores(v - h)) for h in steps]
+    assert gradient == pytest.approx(np.array(rise) / 2e-6, rel=1e-5, abs=1e-5)
+
+
+def test_an_evaluation_does_not_depend_on_the_threads(monkeypatch):
+    monkeypatch.setattr(primal_of_solvers, "EVALUATED", 500)
+    problem = posed(*overlapping(n=2000), loss="logistic", bias="free")
+    answers = []
+    for threads in (1, 2, 3):
+        primal = Primal(replace(problem, threads=threads))
+        f, curvatures = np.empty(2000), np.empty(2000)
+        answers.append((*primal.evaluate(np.ones(6), f, curvatures), f, curvatures))
+    for other in answers[1:]:
+        for one, same in zip(answers[0], other, strict=True):
+            assert np.array_equal(one, same)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("size", [5, 6])
+def test_the_curved_sum_is_a_product_with_the_matrix(storage, size):
+    X, _ = overlapping(n=60, d=5)
+    Z = np.hstack([X, np.ones((60, size - 5))])
+    h, v = np.linspace(-1.0, 1.0, 60).clip(0.0), np.linspace(1.0, 2.0, size)
+    assert curved(take(STORAGES[storage](X)), 5, h, v, threads=2) == pytest.approx(Z.T @ (h * (Z @ v)), rel=1e-10)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_the_lower_half_of_the_gram_matrix(storage):
+    X, _ = overlapping(n=300, d=5)
+    h, out = np.linspace(0.0, 1.0, 300), np.zeros((6, 6))
+    weighted_gram(take(STORAGES[storage](X)), 5, h, out, threads=2)
+    assert np.tril(out[:5, :5]) == pytest.approx(np.tril(X.T @ (h[:, None] * X)), rel=1e-10)
+
+
+def test_solving_one_system_leaves_the_factors_of_another_alone():
+    X, _ = overlapping(n=300, d=5)
+    rows, right = take(X), np.arange(5.0)
+    first = System(rows, 5, np.ones(5), np.ones(300)).by_factors()
+    before = first(right)
+    System(rows, 5, np.ones(5), np.linspace(0.0, 9.0, 300)).by_factors()(right)
+    assert np.array_equal(first(right), before)
+    assert before == pytest.approx(np.linalg.solve(np.eye(5) + X.T @ X, right))
+
+
+def test_scratch_is_zero_again_and_never_large():
+    first = scratch("a test", (3, 2))
+    first[:] = 7.0
+    again = scratch("a test", (3, 2))
+    assert again is first
+    assert not np.any(again)
+    assert scratch("a test", (2, 2)) is not first
+    assert scratch("a large test", (MOST + 1,)) is not scratch("a large test", (MOST + 1,))
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+@pytest.mark.parametrize("bias", EVERY_BIAS)
+def test_a_sample_spares_steps_and_leads_to_the_same_answer(loss, bias):
+    problem = posed(*overlapping(n=20_000, d=4), loss=loss, bias=bias, C=10.0)
+    part = sample(problem, np.random.default_rng(0))
+    assert part.n == 2500
+    assert np.sum(part.C) == pytest.approx(np.sum(problem.C))
+    solver, rng = SOLVERS["newton"], np.random.default_rng(0)
+    fresh, plain = solver.start(problem), solver.start(problem)
+    plain.fresh = False
+    for state in (fresh, plain):
+        solver.advance(problem, state, rng)
+    assert fresh.estimate < 0.1 * plain.estimate
+    found = solve(problem, solver, Limits(tol=1e-10))
+    other = solve(problem, SOLVERS["lbfgs"], Limits(tol=1e-8))
+    assert found.certificate.primal == pytest.approx(other.certificate.primal, rel=1e-7)
+
+
+def test_no_sample_of_few_rows_or_of_one_class():
+    few = posed(*overlapping(n=4 * ROWS_A_FEATURE * 5 - 1, d=5), loss="logistic")
+    assert sample(few, np.random.default_rng(0)) is None
+    X, y = overlapping(n=20_000, d=4)
+    y = np.where(np.arange(20_000) == 7, 1.0, -1.0)
+    assert sample(posed(X, y, loss="logistic"), np.random.default_rng(0)) is None
