@@ -197,14 +197,17 @@ class Loop:
         run = self.run
         if not self.due():
             return None
-        run.next_certificate = self.epochs + max(1.0, self.epochs * ((SELDOM if self.estimates else SPACING) - 1.0))
+        regular = self.epochs >= run.next_certificate
+        if regular:
+            spacing = SELDOM if self.estimates else SPACING
+            run.next_certificate = self.epochs + max(1.0, self.epochs * (spacing - 1.0))
         if self.estimate <= self.goal:  # it was asked for, and if it is not met the next is asked for later
             run.ask = 0.5 * min(self.estimate, run.ask)
         record = self.certify()
         if lost(self.problem, record.certificate):
             return Status.DIVERGED
         stuck = bool(run.history) and not progressed(run.history[-1].best, record.best)
-        run.stale = run.stale + 1 if stuck else 0
+        run.stale = run.stale + regular if stuck else 0  # those that were asked for may be close together
         run.history.append(record)
         if self.callback and self.callback(record):
             self.interrupt.set()

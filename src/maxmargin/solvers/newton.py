@@ -26,6 +26,7 @@ from maxmargin.solvers.primal import Primal, backtrack, off_balance
 
 DENSE_WORK = 4e9  # multiplications that building the matrix may take
 ENOUGH = 1e-4  # of what the slope promises
+ROUNDING = 1e-14  # of P
 SHARE = 8  # a sample is one row of so many,
 ROWS_A_FEATURE = 100  # but so many rows a feature at least, else it would lead astray;
 NEAR = 1e-2  # it is left at this gap,
@@ -97,11 +98,15 @@ class Newton:
 
 
 def go(primal: Primal, state: Descent, step: np.ndarray, slope: float) -> None:
-    """Take the whole step if that lowers P by a part of what the slope promises, else as much of it as does."""
-    v, before = state.v, state.value
+    """Take the whole step if that lowers P by a part of what the slope promises, else as much of it as does.
+
+    What P gains may be lost in its rounding, and yet the gradient falls.
+    """
+    v, before, off = state.v, state.value, off_balance(primal.ridge, state.gradient)
     state.v = v + step
     state.value, state.gradient = primal.evaluate(state.v, state.f, state.curvatures)
-    if state.value <= before + ENOUGH * slope:
+    unseen = state.value <= (1.0 + ROUNDING) * before and off_balance(primal.ridge, state.gradient) < off
+    if unseen or state.value <= before + ENOUGH * slope:
         return
     f = primal.scores(v)
     state.v = backtrack(primal, v, f, step, slope, first=0.5, enough=ENOUGH, before=before).v
