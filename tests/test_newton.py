@@ -107,9 +107,13 @@ def test_a_sample_spares_steps_and_leads_to_the_same_answer(loss, bias):
     assert found.certificate.primal == pytest.approx(other.certificate.primal, rel=1e-7)
 
 
-def test_no_sample_of_few_rows_or_of_one_class():
+def test_no_sample_of_few_rows_or_with_the_weights_of_one_class_alone():
     few = posed(*overlapping(n=4 * ROWS_A_FEATURE * 5 - 1, d=5), loss="logistic")
     assert sample(few, np.random.default_rng(0)) is None
     X, y = overlapping(n=20_000, d=4)
-    y = np.where(np.arange(20_000) == 7, 1.0, -1.0)
-    assert sample(posed(X, y, loss="logistic"), np.random.default_rng(0)) is None
+    once = np.where(np.arange(20_000) == 7, 1.0, -1.0)
+    assert sample(posed(X, once, loss="logistic"), np.random.default_rng(0)) is None
+    weights = np.where((y < 0) | (np.arange(20_000) == 1), 1.0, 0.0)
+    weighted = posed(X, y, loss="logistic", weights=weights)
+    assert sample(weighted, np.random.default_rng(0)) is None
+    assert solve(weighted, SOLVERS["newton"], Limits(tol=1e-8)).certificate.relative_gap <= 1e-8

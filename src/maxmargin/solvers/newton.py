@@ -119,10 +119,10 @@ def sample(problem: Problem, rng: np.random.Generator) -> Problem | None:
     if not problem.ridge or 4 * size > problem.n or not small_enough(problem):
         return None
     chosen = np.sort(rng.choice(problem.n, size, replace=False))
-    y = problem.y[chosen]
-    if abs(float(np.sum(y))) == size:
+    y, C = problem.y[chosen], problem.C[chosen] * (problem.n / size)
+    if not (np.any(C[y > 0]) and np.any(C[y < 0])):
         return None
-    return replace(problem, rows=pick(problem.rows, chosen), y=y, C=problem.C[chosen] * (problem.n / size))
+    return replace(problem, rows=pick(problem.rows, chosen), y=y, C=C)
 
 
 def small_enough(problem: Problem) -> bool:
