@@ -33,7 +33,7 @@ def test_one_pass_gives_what_separate_passes_give(loss, bias, storage):
     assert f == pytest.approx(X @ v[:5] + (v[-1] if bias != "none" else 0.0), rel=1e-12)
     assert value == pytest.approx(primal.value(v, f), rel=1e-12)
     assert gradient == pytest.approx(primal.gradient(v, f), rel=1e-10)
-    assert curvatures == pytest.approx(primal.curvatures(f), rel=1e-12)
+    assert curvatures == pytest.approx(problem.C * problem.loss.curvature(y * f), rel=1e-12)
     steps = 1e-6 * np.eye(len(v))
     rise = [primal.value(v + h, primal.scores(v + h)) - primal.value(v - h, primal.scores(v - h)) for h in steps]
     assert gradient == pytest.approx(np.array(rise) / 2e-6, rel=1e-5, abs=1e-5)

@@ -61,7 +61,7 @@ class Lbfgs:
             state.pairs, step = 0, -state.gradient
             slope = float(state.gradient @ step)
         first = 1.0 if state.pairs else 1.0 / max(1.0, float(np.linalg.norm(step)))
-        v, f, length, _ = backtrack(primal, state.v, primal.scores(state.v), step, slope, first)
+        v, f, length = backtrack(primal, state.v, primal.scores(state.v), step, slope, first)
         gradient = primal.gradient(v, f)
         if length:
             remember(state, v - state.v, gradient - state.gradient)

@@ -88,10 +88,6 @@ class Primal:
         gradient = self.ridge * v - total[: len(v)]
         return problem.norm(v[:d], b) + float(total[-1]), np.asarray(gradient)
 
-    def curvatures(self, f: np.ndarray) -> np.ndarray:
-        """C_i ℓ″(m_i), given the scores."""
-        return np.asarray(self.problem.C * self.problem.loss.curvature(self.problem.y * f))
-
     def hessian_times(self, curvatures: np.ndarray, v: np.ndarray) -> np.ndarray:
         """∇²P v, without the matrix."""
         problem = self.problem
@@ -118,12 +114,11 @@ def respond(rows, y, term, v, b, start, stop, f, curvatures, total):
 
 
 class Moved(NamedTuple):
-    """Where a step led: v, its scores, the length taken, and P there."""
+    """Where a step led: v, its scores, and the length taken."""
 
     v: np.ndarray
     f: np.ndarray
     length: float
-    value: float
 
 
 def backtrack(
@@ -147,9 +142,9 @@ def backtrack(
     while length > 1e-12:
         after = primal.value(v + length * step, f + length * change)
         if after <= before + enough * length * slope:
-            return Moved(v + length * step, f + length * change, length, after)
+            return Moved(v + length * step, f + length * change, length)
         length *= 0.5
-    return Moved(v, f, 0.0, before)
+    return Moved(v, f, 0.0)
 
 
 def off_balance(ridge: np.ndarray, gradient: np.ndarray) -> float:
