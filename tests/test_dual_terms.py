@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from maxmargin.compiled import compiled
-from maxmargin.dual_terms import best, best_pair, excess, response, slope
+from maxmargin.dual_terms import all_worth, best, best_pair, excess, response, slope
 from maxmargin.losses import LOSSES
 
 every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -52,6 +52,14 @@ def root(falling, low, high):
     if falling(high) >= 0:
         return high
     return brentq(falling, low, high, xtol=1e-15 * high, rtol=1e-14)
+
+
+@every_loss
+@given(C=pairs_of(positive), share=pairs_of(shares))
+def test_worth_is_the_dual_term(loss, C, share):
+    C = np.array([*C, 0.0])  # and an example without weight
+    alpha = np.array([*share, 0.0]) * C
+    assert all_worth(loss.dual_term(C), alpha) == pytest.approx(np.sum(loss.dual(alpha, C)), rel=1e-12, abs=1e-300)
 
 
 @every_loss

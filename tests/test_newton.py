@@ -12,6 +12,7 @@ from maxmargin.rows.take import take
 from maxmargin.scratch import MOST, scratch
 from maxmargin.solve import Limits, solve
 from maxmargin.solvers import SOLVERS
+from maxmargin.solvers import newton
 from maxmargin.solvers import primal as primal_of_solvers
 from maxmargin.solvers.newton import ROWS_A_FEATURE, sample
 from maxmargin.solvers.newton_system import System
@@ -117,3 +118,18 @@ def test_no_sample_of_few_rows_or_with_the_weights_of_one_class_alone():
     weighted = posed(X, y, loss="logistic", weights=weights)
     assert sample(weighted, np.random.default_rng(0)) is None
     assert solve(weighted, SOLVERS["newton"], Limits(tol=1e-8)).certificate.relative_gap <= 1e-8
+
+
+@pytest.mark.parametrize("bias", EVERY_BIAS)
+def test_where_conjugate_gradients_do_not_arrive_the_matrix_takes_over(monkeypatch, bias):
+    monkeypatch.setattr(newton, "DENSE_WORK", 0)
+    X, y = overlapping(n=200, d=60)
+    problem = posed(X * np.logspace(-2, 3, 60), y, loss="logistic", bias=bias)
+    solver, rng = SOLVERS["newton"], np.random.default_rng(0)
+    state = solver.start(problem)
+    before = []
+    while state.estimate > 1e-6 and len(before) < 60:
+        before.append(state.stiff)
+        solver.advance(problem, state, rng)
+    assert state.estimate <= 1e-6
+    assert not before[0] and before[-1]

@@ -8,6 +8,7 @@ from scipy import sparse
 
 import maxmargin
 from maxmargin.errors import DataError, FileError, ParameterError, RefusedError
+from maxmargin.labels import encode
 
 
 @pytest.mark.parametrize("loss", EVERY_LOSS)
@@ -247,3 +248,11 @@ def test_auto_takes_newton_where_it_is_fast():
     assert maxmargin.train(X, y, loss="hinge").solver == "dual_coordinate"
     assert maxmargin.train(X[:3], y[:3], loss="logistic").solver == "dual_coordinate"
     assert maxmargin.train(X[:40] + 20, y[:40], loss="hinge").solver == "dual_pairs"
+
+
+@pytest.mark.parametrize("y", [[2, -3, 2], [0.5, 0.5, -1.0], np.array([7, 9, 9], dtype=np.uint8), [1, 2, 3], [4, 4, 4.5]])
+def test_labels_are_numbered_as_if_they_were_sorted(y):
+    classes, codes = encode(y, 3)
+    expected_classes, expected_codes = np.unique(y, return_inverse=True)
+    assert classes.dtype == np.asarray(y).dtype
+    assert np.array_equal(classes, expected_classes) and np.array_equal(codes, expected_codes)

@@ -17,6 +17,7 @@ SOME = 10
 SMALL = 400  # features
 FAR = 0.9  # ‖mean x‖² as a part of the mean ‖x‖²
 LONG = 5_000_000  # values
+DENSE = 0.25  # of all values are stored
 GENTLE = 0.3  # C ‖x‖²: below, single dual variables are there at once;
 SOME_STEEPNESS = 3.0
 LARGE = 50.0  # beyond this they are long on the way,
@@ -58,9 +59,10 @@ def far_from_origin(problem: Problem) -> bool:
 
 
 def suits_newton(problem: Problem) -> bool:
-    """Whether the loss has second derivatives, their matrix is cheap, and C is not so small that nothing is needed."""
-    few = problem.loss.smooth and problem.d <= problem.n and small_enough(problem)
-    return few and steepness(problem) > GENTLE
+    """Whether the loss has second derivatives, cheap to use, and C is not so small that nothing is needed."""
+    if not problem.loss.smooth or problem.d > problem.n or steepness(problem) <= GENTLE:
+        return False
+    return small_enough(problem) or problem.nnz > DENSE * problem.n * problem.d
 
 
 def suits_pairs(problem: Problem) -> bool:
@@ -74,7 +76,7 @@ RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
         "newton",
         "without regularisation the dual has no box to move in, so the primal is solved",
     ),
-    (suits_newton, "newton", "a smooth loss and few features: second derivatives take a handful of steps"),
+    (suits_newton, "newton", "a smooth loss, and few features or dense rows: second derivatives take a handful of steps"),
     (
         suits_second_order,
         "second_order",

@@ -1,8 +1,9 @@
-"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind six verbs.
+"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind seven verbs.
 
     Quadratic(U, D)     d_i(α) = α − ½ D_i α²,                              0 ≤ α ≤ U_i
     Entropy(U)          d_i(α) = U log U − α log α − (U−α) log(U−α),        0 ≤ α ≤ U_i
 
+    worth(term, i, α)                      d_i(α)
     slope(term, i, α)                      d_i′(α)
     answer(term, i, m)                     the α that belongs to margin m: −C_i ℓ′(m)
     response(term, i, m)                   C_i ℓ(m), −C_i ℓ′(m) and C_i ℓ″(m)
@@ -25,6 +26,7 @@ from maxmargin.compiled import compiled, holds, inlined
 
 NEWTON_STEPS = 40
 PRECISION = 1e-12
+SHORT = 1e-3  # a step whose fourth power is nothing
 CLOSE_TO_THE_END = 1e-16
 
 
@@ -42,6 +44,11 @@ class Entropy(NamedTuple):
 
 
 DualTerm = Quadratic | Entropy
+
+
+def worth(term: Any, i: int, alpha: float) -> float:
+    """d_i(α), in compiled code."""
+    raise NotImplementedError("worth works inside compiled functions only")
 
 
 def slope(term: Any, i: int, alpha: float) -> float:
@@ -84,29 +91,43 @@ def room(s, a, U):
 def log_odds(a, U):
     """log((U−α)/α), finite at the ends of the box too."""
     tiny = CLOSE_TO_THE_END * U
-    return log(max(U - a, tiny)) - log(max(a, tiny))
+    return log(max(U - a, tiny) / max(a, tiny))
+
+
+@compiled
+def sigmoid_below(g):
+    """1/(1 + e^g), without overflow."""
+    small = exp(-abs(g))
+    return (small if g >= 0.0 else 1.0) / (1.0 + small)
 
 
 @compiled
 def best_entropy(a, U, g, q):
-    """Newton in t = log(z/(U−z)), where  h(t) = −t − g − q (z(t) − α)  falls with a slope between −1 and −1 − qU/4."""
+    """Halley's steps in t = log(z/(U−z)), where  h(t) = −t − g − q (z(t) − α)  falls with slope −1 − q z′(t).
+
+    They start where q = 0 would end if q is small, else at α. A short step ends them: z follows by its Taylor series.
+    """
     low, high = -g - q * (U - a), -g + q * a
     t = -g if q * U < 1.0 else min(max(-log_odds(a, U), low), high)
-    z = U / (1.0 + exp(-t))
-    step = high - low
+    before = high - low
     for _ in range(NEWTON_STEPS):
-        before = abs(step)
+        part = sigmoid_below(-t)
+        z, bend, skew = U * part, U * part * (1.0 - part), 1.0 - 2.0 * part
         h = -t - g - q * (z - a)
         if h > 0.0:
             low = t
         else:
             high = t
-        step = h / (1.0 + q * z * (1.0 - z / U))
-        if abs(step) <= PRECISION * (1.0 + abs(t)):
-            break
-        slow = abs(step) > 0.5 * before  # two far ends can send Newton from one to the other and back
+        fall = 1.0 + q * bend
+        step = h / fall
+        if abs(step) < 1.0:
+            step /= 1.0 + 0.5 * step * q * bend * skew / fall
+        if abs(step) <= SHORT:
+            third = 0.5 * skew * skew - 0.25 * (1.0 - skew * skew)
+            return min(max(z + bend * step * (1.0 + 0.5 * step * (skew + step * third / 1.5)), 0.0), U)
+        slow = abs(step) > 0.5 * before  # two far ends can send the steps from one to the other and back
         t = 0.5 * (low + high) if slow or not low <= t + step <= high else t + step
-        z = U / (1.0 + exp(-t))
+        before = abs(step)
     return z
 
 
@@ -133,6 +154,24 @@ def best_pair_entropy(ai, aj, Ui, Uj, si, sj, g, q):
         if not low <= delta <= high:
             delta = low + 0.9 * (high - low) if h > 0.0 else high - 0.9 * (high - low)
     return delta
+
+
+@compiled
+def worth_quadratic(D, a):
+    """α − ½ D α², and 0 at 0 whatever D is."""
+    return a * (1.0 - 0.5 * D * a) if a > 0.0 else 0.0
+
+
+@compiled
+def worth_entropy(U, a):
+    """−α log(α/U) − (U−α) log((U−α)/U)."""
+    return times_log(a, U) + times_log(U - a, U)
+
+
+@compiled
+def times_log(a, U):
+    """−α log(α/U), and 0 at 0."""
+    return -a * log(a / U) if a > 0.0 else 0.0
 
 
 @compiled
@@ -171,15 +210,9 @@ def excess_quadratic(U, D, a, m):
 
 @compiled
 def excess_entropy(U, a, m):
-    """The same for the entropy."""
-    loss = log(1.0 + exp(-abs(m))) + max(-m, 0.0)
-    return U * loss - times_log(a, U) - times_log(U - a, U) + a * m
-
-
-@compiled
-def times_log(a, U):
-    """−α log(α/U), and 0 at 0."""
-    return -a * log(a / U) if a > 0.0 else 0.0
+    """The same for the entropy, from what the other verbs compute too: the log odds of α, and e^−|m|."""
+    rest = max(U - a, CLOSE_TO_THE_END * U) / U
+    return U * (log(rest * (1.0 + exp(-abs(m)))) + max(-m, 0.0)) + a * (m - log_odds(a, U))
 
 
 @compiled
@@ -197,6 +230,13 @@ def best_pair_quadratic(Ui, Uj, Di, Dj, ai, aj, si, sj, g, q):
     h = si * (1.0 - Di * ai) - sj * (1.0 - Dj * aj) - g
     most = min(room(si, ai, Ui), room(-sj, aj, Uj))
     return min(max(h / (q + Di + Dj), 0.0), most) if h > 0.0 else 0.0
+
+
+@inlined(worth)
+def _worth(term, i, alpha):
+    if holds(term, Quadratic):
+        return lambda term, i, alpha: worth_quadratic(term.D[i], alpha)
+    return lambda term, i, alpha: worth_entropy(term.U[i], alpha)
 
 
 @inlined(slope)
@@ -241,3 +281,12 @@ def _best_pair(term, i, j, ai, aj, si, sj, g, q):
             term.U[i], term.U[j], term.D[i], term.D[j], ai, aj, si, sj, g, q
         )
     return lambda term, i, j, ai, aj, si, sj, g, q: best_pair_entropy(ai, aj, term.U[i], term.U[j], si, sj, g, q)
+
+
+@compiled
+def all_worth(term, alpha):
+    """Σ d_i(α_i)."""
+    total = 0.0
+    for i in range(alpha.size):
+        total += worth(term, i, alpha[i])
+    return total

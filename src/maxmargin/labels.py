@@ -19,11 +19,22 @@ def encode(y: Any, n: int, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
     if y.dtype.kind in "fc" and not np.all(np.isfinite(y)):
         place = int(np.argmin(np.isfinite(y)))
         raise DataError(f"y[{place}] is {y[place]}: every example needs a label")
-    classes, codes = np.unique(plain(y) if y.dtype.kind in "OT" else y, return_inverse=True)
+    classes, codes = two_numbers(y) or np.unique(plain(y) if y.dtype.kind in "OT" else y, return_inverse=True)
     check_kept(classes)
     if len(classes) < 2:
         raise DataError(f"{name} holds 1 class only, {show(classes[0])}: training needs examples of at least two")
     return classes, codes.reshape(-1)
+
+
+def two_numbers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """What `unique` would answer, found without sorting, if there are two labels and they are numbers."""
+    if y.dtype.kind not in "iuf":
+        return None
+    classes = np.array([np.min(y), np.max(y)])
+    upper = y == classes[1]
+    if upper.all() or not np.all(upper | (y == classes[0])):
+        return None
+    return classes, upper.astype(np.intp)
 
 
 def check_length(y: Any, n: int) -> np.ndarray:

@@ -212,7 +212,7 @@ def checked_weights(weights: np.ndarray | None, y: np.ndarray) -> np.ndarray:
 def check_both_classes(y: np.ndarray, C: np.ndarray) -> None:
     """Both signs must carry weight: with one alone there is nothing to separate, and a free bias has no optimum."""
     for sign in (-1, 1):
-        if not np.any(C[y == sign] > 0):
+        if not np.any((y == sign) & (C > 0)):
             raise DataError("all weights of one class are zero: an SVM needs weighted examples of two classes")
 
 

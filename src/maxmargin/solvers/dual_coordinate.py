@@ -24,7 +24,7 @@ import numpy as np
 
 from maxmargin.certificate import Point
 from maxmargin.compiled import compiled
-from maxmargin.dual_terms import best, excess, slope
+from maxmargin.dual_terms import all_worth, best, excess, slope
 from maxmargin.errors import ParameterError
 from maxmargin.prefetch import prefetch
 from maxmargin.problem import Problem
@@ -169,7 +169,7 @@ def pull(problem: Problem) -> float:
 def gap_seen(problem: Problem, state: Descent) -> float:
     """The relative gap, from what the sweep saw on its way."""
     gap = state.excess + (abs(state.balance) if problem.bias == "free" else 0.0)
-    state.value = problem.dual(state.alpha, state.w, 0.0)
+    state.value = all_worth(problem.dual_term, state.alpha) - problem.norm(state.w, 0.0)
     primal = state.value - 0.5 * problem.bias_square * state.balance**2 + gap
     return gap / primal if 0.0 < primal < np.inf else np.inf
 

@@ -4,7 +4,8 @@ Solves   min_v P(v)  for a smooth loss: squared hinge, logistic
 Step     (diag(r) + Σ C_i ℓ″(m_i) z_i z_iᵀ) Δ = −∇P,  z_i = (x_i, 1);  v ← v + t Δ, t by backtracking
 Sample   the first steps run on a sample of the rows: they only have to find the neighbourhood
 System   few features: the matrix itself and its Cholesky factors; many: conjugate gradients, which need only
-         products with the matrix, one pass over the rows each, stopped as soon as they serve (inexact Newton);
+         products with the matrix, one pass over the rows each, stopped as soon as they serve (inexact Newton),
+         and given up for the matrix, if that is possible at all, where they do not;
          without regularisation the matrix may be close to singular: orthogonal factors of the rows (see balance)
 Costs    an iteration: O(nnz d + d³), or O(nnz) a product; memory O(d²), or O(n + d)
 After    Keerthi, DeCoste, JMLR 2005; Lin, Weng, Keerthi, JMLR 2008
@@ -44,6 +45,7 @@ class Descent:
     value: float
     gradient: np.ndarray
     fresh: bool = False
+    stiff: bool = False
     visited: int = 0
     estimate: float = np.inf
 
@@ -70,11 +72,12 @@ class Newton:
         if not problem.ridge and problem.d <= FEW:
             margins = problem.y * state.f
             step, products = newton_step(problem, answers(problem, margins), margins).s, 1
-        elif small_enough(problem):
+        elif small_enough(problem) or state.stiff:
             system = System(problem.rows, problem.d, primal.ridge, state.curvatures, problem.threads)
             step, products = system.by_factors()(-gradient), 1
         else:
             step, products = by_conjugate_gradients(primal, state.curvatures, gradient)
+            state.stiff = products == PRODUCTS and problem.d <= FEW
         go(primal, state, step, float(gradient @ step))
         state.visited += (1 + products) * problem.n
         if problem.ridge:
