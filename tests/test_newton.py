@@ -11,8 +11,7 @@ from maxmargin.passes import curved
 from maxmargin.rows.take import take
 from maxmargin.scratch import MOST, scratch
 from maxmargin.solve import Limits, solve
-from maxmargin.solvers import SOLVERS
-from maxmargin.solvers import newton
+from maxmargin.solvers import SOLVERS, newton
 from maxmargin.solvers import primal as primal_of_solvers
 from maxmargin.solvers.newton import ROWS_A_FEATURE, sample
 from maxmargin.solvers.newton_system import System
@@ -132,4 +131,5 @@ def test_where_conjugate_gradients_do_not_arrive_the_matrix_takes_over(monkeypat
         before.append(state.stiff)
         solver.advance(problem, state, rng)
     assert state.estimate <= 1e-6
-    assert not before[0] and before[-1]
+    assert not before[0]
+    assert before[-1]

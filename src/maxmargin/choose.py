@@ -76,7 +76,11 @@ RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
         "newton",
         "without regularisation the dual has no box to move in, so the primal is solved",
     ),
-    (suits_newton, "newton", "a smooth loss, and few features or dense rows: second derivatives take a handful of steps"),
+    (
+        suits_newton,
+        "newton",
+        "a smooth loss and few features, or dense rows: second derivatives take a handful of steps",
+    ),
     (
         suits_second_order,
         "second_order",
