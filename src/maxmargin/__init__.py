@@ -16,7 +16,14 @@ _HOMES = {
     "Race": "maxmargin.racing",
     "LinearModel": "maxmargin.model",
     "load": "maxmargin.model",
+    "write_libsvm_model": "maxmargin.libsvm_model",
+    "KernelModel": "maxmargin.kernel_model",
     "LinearSVC": "maxmargin.estimators.linear_svc",
+    "SVC": "maxmargin.estimators.svc",
+    "NuSVC": "maxmargin.estimators.svc",
+    "SVR": "maxmargin.estimators.svr",
+    "NuSVR": "maxmargin.estimators.svr",
+    "OneClassSVM": "maxmargin.estimators.one_class_svm",
     "Certificate": "maxmargin.certificate",
     "Status": "maxmargin.outcome",
     "Record": "maxmargin.outcome",
@@ -39,6 +46,13 @@ if TYPE_CHECKING:
     from maxmargin.errors import ParameterError as ParameterError
     from maxmargin.errors import RefusedError as RefusedError
     from maxmargin.estimators.linear_svc import LinearSVC as LinearSVC
+    from maxmargin.estimators.one_class_svm import OneClassSVM as OneClassSVM
+    from maxmargin.estimators.svc import SVC as SVC
+    from maxmargin.estimators.svc import NuSVC as NuSVC
+    from maxmargin.estimators.svr import SVR as SVR
+    from maxmargin.estimators.svr import NuSVR as NuSVR
+    from maxmargin.kernel_model import KernelModel as KernelModel
+    from maxmargin.libsvm_model import write_libsvm_model as write_libsvm_model
     from maxmargin.model import LinearModel as LinearModel
     from maxmargin.model import load as load
     from maxmargin.outcome import Record as Record

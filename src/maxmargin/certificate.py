@@ -75,6 +75,7 @@ class Certified:
     b: float
     alpha: np.ndarray
     certificate: Certificate
+    scores: np.ndarray | None = None
 
 
 def certify(problem: Problem, point: Point) -> Certified:

@@ -15,6 +15,7 @@ import numpy as np
 
 from maxmargin.certificate import Certificate
 from maxmargin.errors import FileError
+from maxmargin.kernel_problem import KernelProblem
 from maxmargin.outcome import Record
 from maxmargin.problem import Problem
 from maxmargin.tensorfile import read_tensors, write_tensors
@@ -99,21 +100,11 @@ def recall(record: dict[str, Any]) -> Record:
     return Record(**{**record, "certificate": certificate, "best": best})
 
 
-def fingerprint(problem: Problem, solver: str, seed: int) -> dict[str, Any]:
+def fingerprint(problem: Problem | KernelProblem, solver: str, seed: int) -> dict[str, Any]:
     """What makes this run this run: the data by digest, the problem and the solver by name."""
     digest = hashlib.blake2b(digest_size=16)
-    for array in (*problem.rows, problem.y, problem.C):
+    for array in (*problem.rows, *problem.numbers):
         digest.update(
             np.ascontiguousarray(array).data.cast("B") if isinstance(array, np.ndarray) else repr(array).encode()
         )
-    return {
-        "n": problem.n,
-        "d": problem.d,
-        "loss": problem.kind,
-        "bias": problem.bias,
-        "bias_scale": problem.bias_scale,
-        "C": [float(problem.C.min()), float(problem.C.max())],
-        "solver": solver,
-        "seed": seed,
-        "data": digest.hexdigest(),
-    }
+    return {**problem.words, "solver": solver, "seed": seed, "data": digest.hexdigest()}

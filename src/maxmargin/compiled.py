@@ -51,6 +51,18 @@ def summing(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
 
 
+def exact(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, where a product and a sum may be one operation but nothing else may change: rounding is made use of."""
+    options = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
+    return numba.njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
+
+
+def searching(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, where no number is NaN, so that a search for the largest is vectorised."""
+    options = {"fastmath": {"nnan", "nsz", "reassoc", "contract"}, "error_model": "numpy", "forceinline": True}
+    return numba.njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
+
+
 def inlined(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Say how compiled code does `verb`: by a lambda for the types of its arguments, put where the verb is called.
 

@@ -1,14 +1,18 @@
-"""The cores: how many threads to use, and work shared among them."""
+"""The machine: how many threads to use, work shared among them, and how much memory is free."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from maxmargin.errors import ParameterError
+
+SOME_MEMORY = 4 << 30  # bytes, where the system does not say
 
 
 def all_cores() -> int:
@@ -25,6 +29,15 @@ def thread_count(threads: Any) -> int:
     return int(threads)
 
 
+def free_memory() -> int:
+    """Bytes that could be had without taking them from another program."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else SOME_MEMORY
+
+
 @cache
 def pool(threads: int) -> ThreadPoolExecutor:
     """So many threads, started once: starting them takes longer than a pass over small data."""
@@ -33,6 +46,19 @@ def pool(threads: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=pool.cache_clear)  # the threads of a parent do not run in its child
+
+
+@cache
+def libraries() -> Any:
+    """The libraries that have threads of their own."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def blas_on_one_thread() -> AbstractContextManager[Any]:
+    """While our own threads multiply matrices, each by itself."""
+    return libraries().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
 
 
 def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) -> None:

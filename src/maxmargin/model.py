@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from maxmargin.certificate import Certificate
 from maxmargin.cores import thread_count
 from maxmargin.errors import DataError, FileError, MaxmarginError
+from maxmargin.kernel_model import KIND as KERNEL_KIND
+from maxmargin.kernel_model import KernelModel, kernel_model
 from maxmargin.labels import KEPT_KINDS, sides
+from maxmargin.libsvm_model import is_libsvm_model, read_libsvm_model
 from maxmargin.losses import sigmoid
 from maxmargin.passes import scores
 from maxmargin.rows.memory import count_columns, count_rows
@@ -23,6 +26,8 @@ from maxmargin.rows.take import take
 from maxmargin.tensorfile import read_tensors, write_tensors
 
 KIND = "model"
+
+Model: TypeAlias = "LinearModel | KernelModel"
 
 
 @dataclass(eq=False)
@@ -121,16 +126,23 @@ class LinearModel:
         write_tensors(path, KIND, tensors, words)
 
 
-def load(path: str | Path) -> LinearModel:
-    """Read a model from its file. No code in the file is run; a file that is not a whole model is refused.
+def load(path: str | Path) -> Model:
+    """Read a model from its file, or from one that LIBSVM wrote. No code in the file is run.
+
+    A file that is not a whole model is refused.
 
     Examples
     --------
     >>> import maxmargin
     >>> model = maxmargin.load("model.safetensors")  # doctest: +SKIP
     """
-    tensors, words = read_tensors(path, KIND)
+    if is_libsvm_model(path):
+        return read_libsvm_model(path)
+    tensors, words = read_tensors(path, KIND, KERNEL_KIND)
     try:
+        if "w" not in tensors:
+            classes = np.array(words["classes"], dtype=class_type(words["class_type"]))
+            return kernel_model(path, tensors, words, classes)
         w, b, support, dual_coef = (tensors[name] for name in ("w", "b", "support", "dual_coef"))
         classes = np.array(words["classes"], dtype=class_type(words["class_type"]))
         model = LinearModel(classes, w, b, support, dual_coef, Certificate(**words["certificate"]), words["training"])

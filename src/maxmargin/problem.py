@@ -75,6 +75,18 @@ class Problem:
         """Stored values."""
         return count_stored(self.rows)
 
+    @property
+    def numbers(self) -> tuple[np.ndarray, ...]:
+        """What tells it from another problem with the same rows."""
+        return self.y, self.C
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """The same in words."""
+        limits = [float(self.C.min()), float(self.C.max())]
+        scale = self.bias_scale
+        return {"n": self.n, "d": self.d, "loss": self.kind, "bias": self.bias, "bias_scale": scale, "C": limits}
+
     @cached_property
     def dual_term(self) -> DualTerm:
         """d_i and its box, as data for compiled code."""

@@ -29,3 +29,14 @@ def scratch(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
         return array
     array.fill(0.0)
     return array
+
+
+def room(purpose: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """The same for arrays of a type, of whatever shape fits, and with whatever is in them."""
+    size, name = int(np.prod(shape)), f"{purpose} {dtype}"
+    array = kept.arrays.get(name)
+    if array is None or array.size < size:
+        array = np.empty(size, dtype)
+        if size <= MOST:
+            kept.arrays[name] = array
+    return array[:size].reshape(shape)

@@ -28,10 +28,12 @@ import numpy as np
 from maxmargin.certificate import Certificate, Certified, certify
 from maxmargin.checkpoint import Best, Run, fingerprint, load_run, save_run
 from maxmargin.errors import DataError, RefusedError
+from maxmargin.kernel_certificate import certify_kernel
+from maxmargin.kernel_problem import KernelProblem
 from maxmargin.outcome import Record, Status
 from maxmargin.problem import Problem
 from maxmargin.separation import verdict
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Learns, Solver
 from maxmargin.solvers.pairings import refusal
 
 SPACING = 1.15
@@ -84,7 +86,7 @@ class Keeping:
 
 
 def solve(
-    problem: Problem,
+    problem: Problem | KernelProblem,
     solver: Solver,
     limits: Limits,
     *,
@@ -117,7 +119,7 @@ def solve(
 class Loop:
     """One call of `solve`: what lasts as long as it. What must outlast it is in `run`."""
 
-    problem: Problem
+    problem: Problem | KernelProblem
     solver: Solver
     limits: Limits
     run: Run
@@ -245,6 +247,8 @@ class Loop:
         done = history[-1].best.meets(self.limits.tol)
         if not (doubled or done):
             return None
+        if isinstance(self.problem, KernelProblem):
+            return None
         proved = verdict(self.problem, found, done, self.epochs, self.seconds)
         if proved:
             self.run.best = Best(found.w, found.b, found.alpha, found.certificate)
@@ -258,7 +262,9 @@ class Loop:
     def certify(self) -> Record:
         """Certify the point where the solver stands and remember the best."""
         began = time.perf_counter()
-        found = certify(self.problem, self.solver.point(self.problem, self.run.state))
+        found = self.certified(self.run.state)
+        if isinstance(self.solver, Learns):
+            self.solver.learn(self.problem, self.run.state, found)
         self.certifying = time.perf_counter() - began
         if self.run.best is None and lost(self.problem, found.certificate):
             self.run.best = self.at_the_start()
@@ -271,9 +277,16 @@ class Loop:
         self.show(record, found)
         return record
 
+    def certified(self, state: Any) -> Certified:
+        """The point of that state, certified as its problem is."""
+        point = self.solver.point(self.problem, state)
+        if isinstance(self.problem, KernelProblem):
+            return certify_kernel(self.problem, point)
+        return certify(self.problem, point)
+
     def at_the_start(self) -> Best:
         """The point before the first step, for a run that is lost before its first certificate."""
-        start = certify(self.problem, self.solver.point(self.problem, self.solver.start(self.problem)))
+        start = self.certified(self.solver.start(self.problem))
         if lost(self.problem, start.certificate):
             raise DataError("the objective is not a finite number: C or the features are too large; scale them down")
         return Best(start.w, start.b, start.alpha, start.certificate)
@@ -322,7 +335,7 @@ def mistakes_of(state: Any) -> dict[str, int]:
     return {name: value for name in ("mistakes", "all_mistakes") if (value := getattr(state, name, -1)) >= 0}
 
 
-def lost(problem: Problem, certificate: Certificate) -> bool:
+def lost(problem: Problem | KernelProblem, certificate: Certificate) -> bool:
     """Whether the numbers have left all bounds: not a number, or infinite where no point may be."""
     return bool(np.isnan(certificate.gap) or (np.isinf(certificate.gap) and problem.bounded))
 

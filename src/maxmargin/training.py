@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,16 @@ from maxmargin.cores import thread_count
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.files import check_writable
 from maxmargin.interrupts import noticed
+from maxmargin.kernel_training import Make, Run, check_settings, model_of, one_against_one
+from maxmargin.kernels import Kernel, find_kernel
 from maxmargin.labels import encode, sides, signs
 from maxmargin.losses import find_loss
-from maxmargin.model import LinearModel
+from maxmargin.machines import c_svc
+from maxmargin.model import LinearModel, Model
 from maxmargin.multiclass import one_against_rest
 from maxmargin.outcome import SEVERITY, Record, Status
 from maxmargin.passes import squared_norms
-from maxmargin.problem import check_bias, is_number, penalty, pose
+from maxmargin.problem import check_bias, checked_weights, is_number, penalty, pose
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
 from maxmargin.rows.text import read_text
@@ -33,12 +36,12 @@ from maxmargin.solvers import find_solver
 class Result:
     """What training returns.
 
-    `alpha` has one dual variable for each example; for more than two classes, one row of them for each class.
-    `parts` holds the outcome of each two-class problem, one for two classes and one for each class otherwise;
+    `alpha` has one dual variable for each example; for more than two classes, one row of them for each class, or with a
+    kernel for each pair of classes. `parts` holds the outcome of each two-class problem: one, or as many as these rows;
     `certificate`, `seconds`, `epochs` are their sums, `status` is the worst among them.
     """
 
-    model: LinearModel
+    model: Model
     certificate: Certificate
     status: Status
     history: list[Record] = field(repr=False)
@@ -97,8 +100,14 @@ def train(
     resume: bool = False,
     warm: Result | None = None,
     zero_based: bool = False,
+    kernel: Any = None,
+    gamma: Any = "scale",
+    sigma: float | None = None,
+    degree: int = 3,
+    coef0: float = 0.0,
+    cache: float | None = None,
 ) -> Result:
-    """Train a linear support vector machine and prove how good it is.
+    """Train a support vector machine, linear or with a kernel, and prove how good it is.
 
     Minimises ½‖w‖² + Σ C s_i ℓ(y_i (⟨w, x_i⟩ + b)), and stops when the relative duality gap is at most `tol`.
 
@@ -120,6 +129,11 @@ def train(
     checkpoint, resume : a file that holds the run every half minute and at its end, and whether to go on from it
     warm : the result of an earlier training on the same rows, to start from
     zero_based : whether the features in a file are counted from 0 instead of 1
+    kernel : None, or "linear", "polynomial", "gaussian", "sigmoid", "precomputed", or a function f(X, Z)
+    gamma : γ of the kernel: a number, "scale" for 1/(d var X) or "auto" for 1/d
+    sigma : the same for a Gaussian by its width, γ = 1/(2σ²)
+    degree, coef0 : p and r of (γ⟨x, z⟩ + r)^p; r of tanh(γ⟨x, z⟩ + r) too
+    cache : megabytes of the kernel that may be held; a quarter of the free memory by default
 
     Returns
     -------
@@ -138,6 +152,18 @@ def train(
     limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), thread_count(threads), checked_seed(seed)
     data = X if isinstance(X, Prepared) else prepare(X, y, zero_based, threads)
     classes, codes = data.classes, data.codes
+    if kernel is not None:
+        strength, weights = penalty(len(codes), C, lam), checked_weights(weights, codes)
+        check_settings(loss, strength)
+        named = find_solver("smo" if solver == "auto" else solver, options)
+        run = Run(named, limits, checked_cache(cache), threads, seed, callback, keeping=keeping)
+        meant = {"gamma": gamma, "sigma": sigma, "degree": degree, "coef0": coef0, "weights": weights}
+        weighted = bool(np.any(weights != 1.0))
+        said = {"options": options or {}, "loss": loss, "bias": bias, "C": strength, "weighted": weighted}
+        return with_kernel(
+            data, find_kernel(kernel, data.rows, **meant), lambda y, C, _: c_svc(y, C, bias), strength * weights, run,
+            {"machine": "C-SVC", **said},
+        )  # fmt: skip
     problem = pose(
         data.rows, signs(codes, 1), loss=loss, C=C, lam=lam, weights=weights, bias=bias, bias_scale=bias_scale,
         threads=threads, squared_norms=data.squared_norms,
@@ -155,6 +181,23 @@ def train(
         "n": problem.n, "d": problem.d, "nnz": problem.nnz,
     }  # fmt: skip
     return joined(classes, codes, parts, name, why, training)
+
+
+def with_kernel(
+    data: Prepared, kernel: Kernel, make: Make, weights: np.ndarray, run: Run, described: dict[str, Any]
+) -> Result:
+    """Train a machine with a kernel, one for each pair of classes."""
+    rows, classes, codes = data.rows, data.classes, data.codes
+    with noticed() as interrupt:
+        parts = one_against_one(rows, classes, codes, kernel, weights, make, replace(run, interrupt=interrupt))
+    status = max((part.status for part in parts), key=SEVERITY.index)
+    training = {**described, **run.words(rows, described["machine"], parts), "status": status.value}
+    model = model_of(rows, classes, codes, kernel, parts, training)
+    alpha = parts[0].alpha if len(parts) == 1 else np.stack([part.alpha for part in parts])
+    history = [record for part in parts for record in part.history]
+    seconds, epochs = sum(part.seconds for part in parts), training["epochs"]
+    why = "pairs of dual variables, in batches that share their rows of the kernel"
+    return Result(model, model.certificate, status, history, alpha, run.solver.name, why, seconds, epochs, parts)
 
 
 def joined(
@@ -233,6 +276,15 @@ def checked_limits(tol: float, max_seconds: float | None, max_epochs: float | No
         if value is not None and not (is_number(value) and value > 0):
             raise ParameterError(f"{name}={value!r} must be a number above 0, or None for no limit")
     return Limits(tol, max_seconds, max_epochs)
+
+
+def checked_cache(cache: Any) -> float | None:
+    """Megabytes as bytes."""
+    if cache is None:
+        return None
+    if not (is_number(cache) and 0 < cache < np.inf):
+        raise ParameterError(f"cache={cache!r} must be a number of megabytes above 0, or None")
+    return float(cache) * 2**20
 
 
 def checked_keeping(checkpoint: str | Path | None, resume: bool) -> Keeping:

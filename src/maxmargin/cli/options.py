@@ -24,6 +24,24 @@ Threads = Annotated[int | None, typer.Option("--threads", help="Threads to use."
 ZeroBased = Annotated[bool, typer.Option("--zero-based", help="Features are counted from 0 in the file, not from 1.")]
 
 
+Kernel = Annotated[str | None, typer.Option(help="linear, polynomial, gaussian or sigmoid.", show_default="none")]
+Gamma = Annotated[str, typer.Option(help="γ of the kernel: a number, scale for 1/(d var X) or auto for 1/d.")]
+Sigma = Annotated[float | None, typer.Option(help="The width of a Gaussian: γ = 1/(2σ²).")]
+Degree = Annotated[int, typer.Option(help="p of (γ⟨x, z⟩ + r)^p.")]
+Coef0 = Annotated[float, typer.Option(help="r of a polynomial or a sigmoid.")]
+Cache = Annotated[
+    float | None, typer.Option(help="Megabytes of the kernel to hold.", show_default="a quarter of the free memory")
+]
+
+
+def number(text: str) -> float | str:
+    """A number, if the text is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def parsed(options: list[str], where: str = "--option") -> dict[str, Any]:
     """NAME=VALUE pairs; a value that reads as a number or as true or false is one."""
     from maxmargin.errors import ParameterError

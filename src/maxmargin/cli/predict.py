@@ -26,9 +26,9 @@ def predict(
     from maxmargin.cli.reading import read_for
     from maxmargin.errors import FileError, ParameterError
     from maxmargin.files import check_apart, check_writable, replacing
-    from maxmargin.model import LinearModel, load
+    from maxmargin.model import load
 
-    ways = {"labels": LinearModel.predict, "decisions": LinearModel.decide, "probabilities": LinearModel.probabilities}
+    ways = {"labels": "predict", "decisions": "decide", "probabilities": "probabilities"}
     if what not in ways:
         raise ParameterError(f"--what={what}: choose one of {', '.join(ways)}")
     if output:
@@ -36,7 +36,7 @@ def predict(
         check_apart(model, file, output)
     loaded = load(model)
     rows, _ = read_for(loaded, file, zero_based, threads)
-    text = as_lines(ways[what](loaded, rows, threads)).encode()
+    text = as_lines(getattr(loaded, ways[what])(rows, threads)).encode()
     if output is None:
         if sys.stdout is None:
             raise FileError("standard output is closed: name a file with --output")

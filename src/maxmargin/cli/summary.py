@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.labels import show
-from maxmargin.model import LinearModel
+from maxmargin.model import LinearModel, Model
 from maxmargin.outcome import Status
 from maxmargin.training import Result
 
@@ -31,7 +31,7 @@ def as_json(result: Result, saved: Path) -> dict[str, Any]:
         "dual": finite(certificate.dual),
         "gap": finite(certificate.gap),
         "relative_gap": finite(certificate.relative_gap),
-        "margins": result.model.margins.tolist(),
+        **shape_of(result.model),
         "n": sizes["n"],
         "d": sizes["d"],
         "nnz": sizes["nnz"],
@@ -72,7 +72,7 @@ def figure_lines(result: Result) -> list[str]:
         f"  relative gap      {max(certificate.relative_gap, 0.0):.2e}   at most this far above the optimum",
         f"  support vectors   {len(model.support):,} of {model.training['n']:,} rows",
     ]
-    if isinf(model.training["C"]) and model.loss != "logistic":
+    if isinstance(model, LinearModel) and isinf(model.training["C"]) and model.loss != "logistic":
         lines.insert(3, f"  margin            {', '.join(f'{margin:.6g}' for margin in model.margins)}   1/‖w‖")
     last = result.history[-1] if result.history else None
     if last and last.mistakes is not None:
@@ -117,17 +117,22 @@ def named(side: dict[str, Any]) -> str:
     return f"{words} and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else words or "nothing: the point 0"
 
 
-def describe_model(model: LinearModel) -> dict[str, Any]:
+def shape_of(model: Model) -> dict[str, Any]:
+    """What a linear model and one with a kernel have each for itself."""
+    return {"margins": model.margins.tolist()} if isinstance(model, LinearModel) else {"kernel": str(model.kernel)}
+
+
+def describe_model(model: Model) -> dict[str, Any]:
     """A model's own account of itself."""
     return {
-        "kind": "linear model",
+        "kind": "linear model" if isinstance(model, LinearModel) else "kernel model",
         "classes": [show(label) for label in model.classes],
         "features": model.d,
-        "nonzero_weights": int((model.w != 0).sum()),
+        **({"nonzero_weights": int((model.w != 0).sum())} if isinstance(model, LinearModel) else {}),
         "support": len(model.support),
         "primal": finite(model.certificate.primal),
         "dual": finite(model.certificate.dual),
         "relative_gap": finite(model.certificate.relative_gap),
-        "margins": model.margins.tolist(),
+        **shape_of(model),
         **{name: finite(value) for name, value in model.training.items() if name != "d"},
     }

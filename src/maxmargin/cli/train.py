@@ -11,17 +11,24 @@ import typer
 from maxmargin.cli.options import (
     Bias,
     BiasScale,
+    Cache,
+    Coef0,
     DataFile,
+    Degree,
+    Gamma,
     Json,
+    Kernel,
     Lam,
     Loss,
     MaxEpochs,
     Penalty,
     Quiet,
     Seed,
+    Sigma,
     Threads,
     Tol,
     ZeroBased,
+    number,
     parsed,
 )
 
@@ -49,10 +56,16 @@ def train(
     seed: Seed = 0,
     threads: Threads = None,
     zero_based: ZeroBased = False,
+    kernel: Kernel = None,
+    gamma: Gamma = "scale",
+    sigma: Sigma = None,
+    degree: Degree = 3,
+    coef0: Coef0 = 0.0,
+    cache: Cache = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
-    """Train a linear SVM on FILE and save it with its certificate.
+    """Train an SVM on FILE, linear or with a kernel, and save it with its certificate.
 
     Ctrl-C stops early and saves the best model so far. Exit code: 0 converged (or the solver's own rule ended
     it), 1 error, 3 stopped early or without an answer.
@@ -72,6 +85,7 @@ def train(
             options=parsed(option or []), tol=tol,
             max_seconds=time_limit, max_epochs=max_epochs, checkpoint=checkpoint, resume=resume, seed=seed,
             threads=threads, zero_based=zero_based, callback=show,
+            kernel=kernel, gamma=number(gamma), sigma=sigma, degree=degree, coef0=coef0, cache=cache,
         )  # fmt: skip
     result.model.save(target)
     print(jsonlib.dumps(as_json(result, target)) if json else f"{as_words(result)}\nsaved {target}")

@@ -100,7 +100,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         self.result_ = train(X, y, weights=weights, **parameters)
         if self.result_.status is not Status.CONVERGED:
             warnings.warn(f"{self.result_.certificate}. {self.result_.advice}", ConvergenceWarning, stacklevel=2)
-        model = self.result_.model
+        model = self._model()
         self.classes_, self.coef_, self.intercept_ = model.classes, model.w, model.b
         self.support_, self.dual_coef_ = model.support, model.dual_coef
         self.certificate_ = self.result_.certificate
@@ -121,8 +121,10 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         return self._model().probabilities(self._checked(X), self.threads)
 
     def _model(self) -> LinearModel:
-        check_is_fitted(self)
-        return self.result_.model
+        check_is_fitted(self, "result_")
+        model = self.result_.model
+        assert isinstance(model, LinearModel)
+        return model
 
     def _checked(self, X: Any) -> Any:
         return validate_data(self, X, reset=False, **ROWS)

@@ -19,6 +19,7 @@ from maxmargin.solvers.pegasos import Pegasos
 from maxmargin.solvers.perceptron import Perceptron
 from maxmargin.solvers.second_order import SecondOrder
 from maxmargin.solvers.sgd import Sgd
+from maxmargin.solvers.smo import Smo
 from maxmargin.solvers.smo_simple import SmoSimple
 
 ALL: tuple[Solver, ...] = (
@@ -37,13 +38,15 @@ ALL: tuple[Solver, ...] = (
     Perceptron(),
 )
 SOLVERS: dict[str, Solver] = {solver.name: solver for solver in ALL}
+WITH_KERNELS: dict[str, Solver] = {solver.name: solver for solver in (Smo(),)}
 
 
 def find_solver(name: str, options: dict[str, Any] | None = None) -> Solver:
     """The solver of that name, with these options instead of its own."""
-    if name not in SOLVERS:
-        raise ParameterError(f"solver={name!r} is not known: choose auto or one of {', '.join(SOLVERS)}")
-    solver: Any = SOLVERS[name]
+    known_solvers = {**SOLVERS, **WITH_KERNELS}
+    if name not in known_solvers:
+        raise ParameterError(f"solver={name!r} is not known: choose auto or one of {', '.join(known_solvers)}")
+    solver: Any = known_solvers[name]
     known = [option.name for option in fields(solver)]
     for option in options or {}:
         if option not in known:

@@ -6,12 +6,12 @@ reads one field of it, `visited`: how many rows have been visited; n of them are
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from maxmargin.best_bias import best_bias
-from maxmargin.certificate import Point, feasible, primal_of
+from maxmargin.certificate import Certified, Point, feasible, primal_of
 from maxmargin.outcome import Status
 from maxmargin.passes import scores
 from maxmargin.problem import Problem
@@ -32,17 +32,25 @@ class Solver(Protocol):
     def state_type(self) -> type:
         """The dataclass of its state."""
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Any:
+    def start(self, problem: Any, alpha: np.ndarray | None = None) -> Any:
         """The state before the first step, at `alpha` if given."""
 
-    def advance(self, problem: Problem, state: Any, rng: np.random.Generator) -> Status | None:
+    def advance(self, problem: Any, state: Any, rng: np.random.Generator) -> Status | None:
         """Change `state` by one sweep, or by as much of it as takes about half a second.
 
         A status ends the run: the solver has done all that it can, whatever the certificate says.
         """
 
-    def point(self, problem: Problem, state: Any) -> Point:
+    def point(self, problem: Any, state: Any) -> Point:
         """Where the solver stands."""
+
+
+@runtime_checkable
+class Learns(Protocol):
+    """A solver that goes on from what a certificate has computed, where that is more exact than what it had."""
+
+    def learn(self, problem: Any, state: Any, found: Certified) -> None:
+        """Take it into `state`."""
 
 
 def rows_at_once(problem: Problem) -> int:

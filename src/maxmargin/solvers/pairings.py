@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from maxmargin.kernel_problem import KernelProblem
 from maxmargin.problem import Problem
 
 SOFT = ("hinge", "squared_hinge", "logistic")
 SMOOTH = ("squared_hinge", "logistic")
 HARD = ("hard_margin",)
 BARE = ("unregularised_logistic",)
+MACHINES = ("C-SVC", "epsilon-SVR", "one-class", "nu-SVC", "nu-SVR")
 
 ANY = ("none", "regularised", "free")
 INSIDE = ("none", "regularised")
@@ -40,10 +42,11 @@ PAIRINGS = {
     "implicit": Takes(("hinge",), INSIDE),
     "smo_simple": Takes(("hinge",), FREE),
     "perceptron": Takes(("hinge", *HARD), ANY),
+    "smo": Takes(MACHINES, ("none", "free")),
 }
 
 
-def refusal(name: str, problem: Problem) -> str | None:
+def refusal(name: str, problem: Problem | KernelProblem) -> str | None:
     """Why that solver cannot solve the problem, and which can; None if it can."""
     takes = PAIRINGS[name]
     if problem.kind not in takes.kinds:
@@ -55,6 +58,10 @@ def refusal(name: str, problem: Problem) -> str | None:
 
 def kind_reason(takes: Takes, kind: str) -> str:
     """What is wrong with the kind of problem."""
+    if kind in MACHINES:
+        return "has no step for kernels"
+    if takes.kinds == MACHINES:
+        return "is made for kernels, and none was given"
     if kind in HARD:
         return "needs a finite C, and C=inf is a hard margin"
     if kind in BARE:
@@ -71,8 +78,10 @@ def bias_reason(takes: Takes, bias: str) -> str:
     return f"keeps Σ αy at 0, which bias={bias!r} does not ask"
 
 
-def able(problem: Problem) -> str:
+def able(problem: Problem | KernelProblem) -> str:
     """A solver that takes the problem."""
+    if problem.kind in MACHINES:
+        return "solver='smo'"
     if problem.kind in BARE:
         return "solver='newton'"
     return "solver='dual_coordinate'"

@@ -1,0 +1,88 @@
+"""OneClassSVM: the region of what is usual, in scikit-learn's manner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import validate_data
+
+from maxmargin.estimators.kernel_machine import KernelMachine
+from maxmargin.estimators.linear_svc import ROWS
+from maxmargin.machines import one_class
+from maxmargin.rows.take import take
+
+ROUNDING = 1e-9
+
+
+class OneClassSVM(OutlierMixin, KernelMachine):
+    """A region that holds all but about ν of the examples, and a proof of how good it is.
+
+    Parameters are scikit-learn's; `tol` is the relative duality gap to reach.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, offset_ : as in scikit-learn
+    fit_status_ : 0 if the certificate is within `tol`, else 1
+    certificate_ : primal and dual objective, gap and relative gap
+    model_ : the `KernelFunction`
+
+    Examples
+    --------
+    >>> from maxmargin import OneClassSVM
+    >>> usual = OneClassSVM(nu=0.4, gamma=1.0).fit([[0.0], [0.1], [0.2], [0.3], [9.0]])
+    >>> usual.predict([[0.15], [5.0]]).tolist()
+    [1, -1]
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-4,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float | None = None,
+        max_seconds: float | None = None,
+        max_epochs: float | None = None,
+        threads: int | None = None,
+        callback: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.max_seconds = max_seconds
+        self.max_epochs = max_epochs
+        self.threads = threads
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
+        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
+        X = validate_data(self, X, **ROWS)
+        rows, weights = take(X), self._weights(sample_weight, X)
+        self._fit_function(rows, self._kernel(rows, weights), one_class(weights, self.nu))
+        self.offset_ = -self.intercept_
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Above zero inside the region; 0 on its edge, as far as numbers tell."""
+        function = self._function()
+        values = function.decide(self._checked(X), self.threads)
+        return np.where(np.abs(values) <= ROUNDING * np.abs(self.offset_), 0.0, values)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """The same before `offset_` is taken off."""
+        return np.asarray(self.decision_function(X) + self.offset_)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """1 inside the region and on its edge, −1 outside."""
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)

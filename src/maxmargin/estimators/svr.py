@@ -1,0 +1,156 @@
+"""SVR and NuSVR: kernel machines that regress, in scikit-learn's manner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from maxmargin.errors import ParameterError
+from maxmargin.estimators.kernel_machine import KernelMachine
+from maxmargin.estimators.linear_svc import ROWS
+from maxmargin.kernel_training import check_settings
+from maxmargin.machines import epsilon_svr, nu_svr
+from maxmargin.problem import is_number, penalty
+from maxmargin.rows.take import take
+
+
+class Regressor(RegressorMixin, KernelMachine):
+    """What SVR and NuSVR share."""
+
+    C: float
+
+    def _examples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Rows, targets and weights."""
+        check_settings("hinge", penalty(1, self.C, None))
+        X, y = validate_data(self, X, y, y_numeric=True, **ROWS)
+        weights = self._weights(sample_weight, X)
+        return take(X), np.asarray(y, dtype=np.float64), weights
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Values."""
+        function = self._function()
+        return function.decide(self._checked(X), self.threads)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights; of a linear kernel only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only there for a linear kernel")
+        return np.asarray(self._function().coefficients @ self.support_vectors_).reshape(1, -1)
+
+
+class SVR(Regressor):
+    """Support vector regression with a kernel, that proves how good it is.
+
+    Minimises ½‖w‖² + C Σ max(0, |y_i − f(x_i)| − ε). Parameters are scikit-learn's; `tol` is the relative duality gap
+    to reach, `cache_size` megabytes of the kernel that may be held, None for a quarter of the free memory.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_ : as in scikit-learn
+    fit_status_ : 0 if the certificate is within `tol`, else 1
+    certificate_ : primal and dual objective, gap and relative gap
+    model_ : the `KernelFunction`
+
+    Examples
+    --------
+    >>> from maxmargin import SVR
+    >>> svr = SVR(C=100.0, epsilon=0.01, gamma=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 4.0, 9.0])
+    >>> bool(abs(svr.predict([[2.0]])[0] - 4.0) < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float | None = None,
+        max_seconds: float | None = None,
+        max_epochs: float | None = None,
+        threads: int | None = None,
+        callback: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.max_seconds = max_seconds
+        self.max_epochs = max_epochs
+        self.threads = threads
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
+        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
+        if not (is_number(self.epsilon) and 0.0 <= self.epsilon < np.inf):
+            raise ParameterError(f"epsilon={self.epsilon!r} must be a number, 0 or above: how far off costs nothing")
+        rows, z, weights = self._examples(X, y, sample_weight)
+        machine = epsilon_svr(z, self.C * weights, float(self.epsilon))
+        self._fit_function(rows, self._kernel(rows, weights), machine)
+        return self
+
+
+class NuSVR(Regressor):
+    """Support vector regression in which ν takes the place of ε: about the part of examples that the tube leaves out.
+
+    The other parameters and the attributes are those of `SVR`; `epsilon_` is the ε that ν has come to.
+
+    Examples
+    --------
+    >>> from maxmargin import NuSVR
+    >>> svr = NuSVR(C=100.0, nu=0.5, gamma=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 4.0, 9.0])
+    >>> svr.predict([[2.0]]).shape
+    (1,)
+    """
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-4,
+        cache_size: float | None = None,
+        max_seconds: float | None = None,
+        max_epochs: float | None = None,
+        threads: int | None = None,
+        callback: Any = None,
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.max_seconds = max_seconds
+        self.max_epochs = max_epochs
+        self.threads = threads
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
+        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
+        rows, z, weights = self._examples(X, y, sample_weight)
+        self._fit_function(rows, self._kernel(rows, weights), nu_svr(z, self.C * weights, self.nu))
+        self.epsilon_ = self.model_.width
+        return self

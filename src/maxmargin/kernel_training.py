@@ -1,0 +1,141 @@
+"""Kernel machines from rows: one machine, or one for each pair of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import combinations
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from maxmargin.certificate import Certificate
+from maxmargin.errors import ParameterError
+from maxmargin.kernel_function import KernelFunction
+from maxmargin.kernel_model import KernelModel
+from maxmargin.kernel_problem import KernelProblem, Machine
+from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.labels import show
+from maxmargin.multiclass import own_file, time_shares
+from maxmargin.problem import check_both_classes
+from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows, count_stored
+from maxmargin.rows.pick import pick
+from maxmargin.solve import Callback, Keeping, Limits, Outcome, solve
+from maxmargin.solvers.base import Solver
+
+NOT_KEPT = Keeping()
+Make = Callable[[np.ndarray, np.ndarray, tuple[Any, Any]], Machine]
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a machine is to be trained, whatever it is."""
+
+    solver: Solver
+    limits: Limits
+    cache: float | None = None
+    threads: int = 1
+    seed: int = 0
+    callback: Callback | None = None
+    interrupt: Event | None = None
+    keeping: Keeping = NOT_KEPT
+
+    def solve(self, rows: Rows, kernel: Kernel, machine: Machine, name: str = "") -> Outcome:
+        """Train one machine."""
+        problem = KernelProblem(rows, kernel, machine, self.cache, threads=self.threads, name=name)
+        return solve(
+            problem, self.solver, self.limits, seed=self.seed, callback=self.callback, interrupt=self.interrupt,
+            keeping=self.keeping,
+        )  # fmt: skip
+
+    def words(self, rows: Rows, machine: str, outcomes: list[Outcome]) -> dict[str, Any]:
+        """What a model says about its training."""
+        return {
+            "machine": machine, "solver": self.solver.name, "tol": float(self.limits.tol), "seed": self.seed,
+            "n": count_rows(rows), "d": count_columns(rows), "nnz": count_stored(rows),
+            "epochs": sum(outcome.epochs for outcome in outcomes),
+        }  # fmt: skip
+
+
+def one_against_one(
+    rows: Rows, classes: np.ndarray, codes: np.ndarray, kernel: Kernel, strengths: np.ndarray, make: Make, run: Run
+) -> list[Outcome]:
+    """Train the machine of each pair of classes, the first one positive; an interrupt leaves the rest at the start."""
+    pairs = list(combinations(range(len(classes)), 2))
+    shares = time_shares(run.limits, len(pairs))
+    outcomes = []
+    for part, (i, j) in enumerate(pairs):
+        members = np.flatnonzero((codes == i) | (codes == j))
+        y = np.where(codes[members] == i, 1.0, -1.0)
+        check_both_classes(y, strengths[members])
+        own = replace(run, limits=next(shares), keeping=own_file(run.keeping, part, len(pairs)))
+        machine = make(y, strengths[members], (classes[j], classes[i]))
+        name = "" if len(pairs) == 1 else f"{show(classes[i])} against {show(classes[j])}"
+        some = rows if len(members) == len(codes) else subset(rows, members, kernel)
+        outcomes.append(spread(own.solve(some, kernel, machine, name), machine, members, len(codes)))
+    return outcomes
+
+
+def subset(rows: Rows, members: np.ndarray, kernel: Kernel) -> Rows:
+    """Some rows; of a precomputed kernel their columns too."""
+    part = pick(rows, members)
+    if not isinstance(kernel, Precomputed):
+        return part
+    if isinstance(part, Csr):
+        raise ParameterError("a sparse precomputed kernel of more than two classes: give it as an array")
+    return Dense(np.ascontiguousarray(part.values[:, members]))
+
+
+def spread(outcome: Outcome, machine: Machine, members: np.ndarray, n: int) -> Outcome:
+    """The same outcome, its coefficients in their places among all rows; of ν-SVC divided by ρ, as LIBSVM does."""
+    rho = -outcome.w[-1] if machine.kind == "nu-SVC" else 1.0
+    scale = 1.0 / rho if rho > 0.0 else 1.0
+    w, alpha = np.zeros(n), np.zeros(n)
+    w[members], alpha[members] = scale * outcome.w[: len(members)], scale * np.abs(outcome.alpha)
+    return replace(outcome, w=w, b=scale * outcome.b, alpha=alpha)
+
+
+def model_of(
+    rows: Rows, classes: np.ndarray, codes: np.ndarray, kernel: Kernel, parts: list[Outcome], training: dict[str, Any]
+) -> KernelModel:
+    """The support vectors of all pairs, those of each class together."""
+    used = np.any([part.w != 0.0 for part in parts], axis=0)
+    support = np.concatenate([np.flatnonzero(used & (codes == c)) for c in range(len(classes))])
+    place = {pair: k for k, pair in enumerate(combinations(range(len(classes)), 2))}
+    dual_coef = np.zeros((len(classes) - 1, len(support)))
+    for c in range(len(classes)):
+        own = codes[support] == c
+        for other in range(len(classes)):
+            if other != c:
+                part = parts[place[min(c, other), max(c, other)]]
+                dual_coef[other - (other > c), own] = part.w[support[own]]
+    certificate = Certificate(sum(p.certificate.primal for p in parts), sum(p.certificate.dual for p in parts))
+    counts = np.bincount(codes[support], minlength=len(classes))
+    b = np.array([part.b for part in parts])
+    return KernelModel(
+        classes, vectors_of(rows, support, kernel), support, counts, dual_coef, b, kernel, certificate, training
+    )
+
+
+def vectors_of(rows: Rows, support: np.ndarray, kernel: Kernel) -> Rows:
+    """The support vectors; of a precomputed kernel their row numbers say all."""
+    return Dense(np.zeros((len(support), 0))) if isinstance(kernel, Precomputed) else pick(rows, support)
+
+
+def function_of(rows: Rows, kernel: Kernel, outcome: Outcome, training: dict[str, Any]) -> KernelFunction:
+    """The support vectors of one machine."""
+    coefficients, width = outcome.w[:-1], float(outcome.w[-1])
+    support = np.flatnonzero(coefficients)
+    some, b = coefficients[support], float(outcome.b)
+    return KernelFunction(
+        vectors_of(rows, support, kernel), support, some, b, width, kernel, outcome.certificate, training
+    )
+
+
+def check_settings(loss: str, C: float) -> None:
+    """Kernels are for hinge and a finite C."""
+    if loss != "hinge":
+        raise ParameterError(f"loss={loss!r} is not for kernels: they are trained with loss='hinge'")
+    if np.isinf(C):
+        raise ParameterError("C=inf is not for kernels: take a large finite C, 1e6 say")

@@ -1,0 +1,179 @@
+"""Models in LIBSVM's own text format, which svm-predict and other programs read: classifiers by pairs of classes.
+
+svm_type c_svc                    or nu_svc
+kernel_type rbf                   linear, polynomial, rbf, sigmoid or precomputed; then its degree, gamma, coef0
+nr_class 3, total_sv 40
+rho 0.1 0.2 0.3                   −b of the pairs
+label 1 2 3                       whole numbers, in the order of the pairs
+nr_sv 10 20 10                    support vectors of each class
+SV                                a line each: its coefficients, then index:value, counted from 1
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.certificate import Certificate
+from maxmargin.errors import FileError, ParameterError
+from maxmargin.files import replacing
+from maxmargin.kernel_model import KernelModel
+from maxmargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from maxmargin.rows.memory import Csr, Dense
+
+TYPES = {"C-SVC": "c_svc", "nu-SVC": "nu_svc"}
+NAMES = {"linear": "linear", "polynomial": "polynomial", "gaussian": "rbf", "sigmoid": "sigmoid"}
+FIRST = b"svm_type"
+
+
+def is_libsvm_model(path: str | Path) -> bool:
+    """Whether a file begins as LIBSVM's models do."""
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(len(FIRST)) == FIRST
+    except OSError:
+        return False
+
+
+def write_libsvm_model(model: KernelModel, path: str | Path) -> None:
+    """Write a classifier for LIBSVM, atomically."""
+    text = "\n".join([*header(model), "SV", *(" ".join(line) for line in vector_lines(model)), ""])
+    with replacing(path) as stream:
+        stream.write(text.encode())
+
+
+def header(model: KernelModel) -> list[str]:
+    """All lines before the support vectors."""
+    labels = model.classes
+    if labels.dtype.kind not in "iuf" or not np.array_equal(labels, np.round(labels.astype(float))):
+        raise ParameterError("LIBSVM knows whole numbers as labels only: save as safetensors, or number the classes")
+    kernel = model.kernel
+    if kernel.name not in NAMES and not isinstance(kernel, Precomputed):
+        raise ParameterError(f"LIBSVM knows no kernel {kernel.name!r}: save as safetensors")
+    names = ("degree", "gamma", "coef0")
+    return [
+        f"svm_type {TYPES.get(model.training.get('machine', ''), 'c_svc')}",
+        f"kernel_type {NAMES.get(kernel.name, 'precomputed')}",
+        *(f"{name} {getattr(kernel, name)!r}" for name in names if hasattr(kernel, name)),
+        f"nr_class {len(labels)}",
+        f"total_sv {len(model.support)}",
+        " ".join(["rho", *(repr(-b + 0.0) for b in model.b.tolist())]),
+        " ".join(["label", *(str(int(label)) for label in labels)]),
+        " ".join(["nr_sv", *map(str, model.n_support.tolist())]),
+    ]
+
+
+def vector_lines(model: KernelModel) -> list[list[str]]:
+    """A line for each support vector; of a precomputed kernel its row number, counted from 1."""
+    lines = [[repr(value) for value in column] for column in model.dual_coef.T.tolist()]
+    if isinstance(model.kernel, Precomputed):
+        return [[*line, f"0:{place + 1}"] for line, place in zip(lines, model.support.tolist(), strict=True)]
+    return [[*line, *pairs_of(model.vectors, i)] for i, line in enumerate(lines)]
+
+
+def pairs_of(rows: Any, i: int) -> list[str]:
+    """index:value of what a row holds."""
+    if isinstance(rows, Dense):
+        columns = np.flatnonzero(rows.values[i])
+        values = rows.values[i, columns]
+    else:
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        columns, values = rows.indices[part], rows.values[part]
+    return [f"{column + 1}:{float(value)!r}" for column, value in zip(columns.tolist(), values.tolist(), strict=True)]
+
+
+def read_libsvm_model(path: str | Path) -> KernelModel:
+    """Read a classifier that LIBSVM wrote. It has no certificate: nothing is known of its optimum."""
+    try:
+        lines = Path(path).read_text("ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: cannot read as a LIBSVM model ({error})") from error
+    start = next((k for k, line in enumerate(lines) if line.strip() == "SV"), None)
+    if start is None:
+        raise FileError(f"{path}: is no LIBSVM model: there is no line SV")
+    facts = {words[0]: words[1:] for line in lines[:start] if (words := line.split())}
+    try:
+        return assembled(path, facts, [line.split() for line in lines[start + 1 :] if line.strip()])
+    except (KeyError, IndexError, ValueError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{path}: is no whole LIBSVM model ({error})") from error
+
+
+def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[str]]) -> KernelModel:
+    """The model of its facts and lines, its classes put in order."""
+    kind = facts["svm_type"][0]
+    if kind not in TYPES.values():
+        raise FileError(f"{path}: is a LIBSVM model of type {kind}: only classifiers, c_svc and nu_svc, are read")
+    labels = np.array([int(word) for word in facts["label"]])
+    k, counts = len(labels), np.array([int(word) for word in facts["nr_sv"]])
+    rho, total = np.array([float(word) for word in facts["rho"]]), len(lines)
+    if len(counts) != k or counts.sum() != total or len(rho) != k * (k - 1) // 2 or len(set(labels.tolist())) != k:
+        raise FileError(f"{path}: the numbers of classes and support vectors do not fit together")
+    coefficients = np.array([[float(word) for word in line[: k - 1]] for line in lines]).reshape(total, k - 1).T
+    kernel = kernel_of_facts(path, facts)
+    rows, support = vectors_of_lines([line[k - 1 :] for line in lines], kernel)
+    order, ends = np.argsort(labels), np.cumsum(counts)
+    chosen = np.concatenate([np.arange(ends[c] - counts[c], ends[c]) for c in order]).astype(np.intp)
+    dual_coef, b = in_order(coefficients, -rho, np.repeat(np.arange(k), counts), order)
+    training = {"machine": {v: n for n, v in TYPES.items()}[kind], "d": rows.d, "n": 0, "nnz": len(rows.values)}
+    lengths = np.diff(rows.indptr)[chosen]
+    places = np.concatenate([np.arange(rows.indptr[i], rows.indptr[i + 1]) for i in chosen]).astype(np.intp)
+    vectors = Csr(rows.values[places], rows.indices[places], np.concatenate([[0], np.cumsum(lengths)]), rows.d)
+    nothing = Certificate(np.inf, -np.inf)
+    return KernelModel(
+        labels[order], vectors, support[chosen], counts[order], dual_coef[:, chosen], b, kernel, nothing, training
+    )
+
+
+def in_order(
+    coefficients: np.ndarray, b: np.ndarray, owner: np.ndarray, order: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients and b for the classes in another order: a pair that is turned changes its sign."""
+    k = len(order)
+    pairs = {pair: place for place, pair in enumerate(combinations(range(k), 2))}
+    turned, offsets = np.empty_like(coefficients), np.empty_like(b)
+    for place, (i, j) in enumerate(combinations(range(k), 2)):
+        first, second = int(order[i]), int(order[j])
+        sign = 1.0 if first < second else -1.0
+        offsets[place] = sign * b[pairs[min(first, second), max(first, second)]]
+        for old, new, other_old, other_new in ((first, i, second, j), (second, j, first, i)):
+            own = owner == old
+            row_old, row_new = other_old - (other_old > old), other_new - (other_new > new)
+            turned[row_new, own] = sign * coefficients[row_old, own]
+    return turned, offsets
+
+
+def kernel_of_facts(path: str | Path, facts: dict[str, list[str]]) -> Kernel:
+    """The kernel that the header names."""
+    name = facts["kernel_type"][0]
+    degree = int(float(facts.get("degree", ["3"])[0]))
+    gamma, coef0 = (float(facts.get(fact, ["0"])[0]) for fact in ("gamma", "coef0"))
+    kinds: dict[str, Kernel] = {
+        "linear": Linear(),
+        "polynomial": Polynomial(degree, gamma, coef0),
+        "rbf": Gaussian(gamma),
+        "sigmoid": Sigmoid(gamma, coef0),
+        "precomputed": Precomputed(),
+    }
+    if name not in kinds:
+        raise FileError(f"{path}: kernel_type {name} is not known")
+    return kinds[name]
+
+
+def vectors_of_lines(lines: list[list[str]], kernel: Kernel) -> tuple[Csr, np.ndarray]:
+    """Support vectors as sparse rows, and their row numbers, which are known for a precomputed kernel only."""
+    pairs = [[(int(index), float(value)) for index, value in (word.split(":") for word in line)] for line in lines]
+    if isinstance(kernel, Precomputed):
+        places = np.array([int(line[0][1]) - 1 for line in pairs])
+        nothing = Csr(np.zeros(0), np.zeros(0, np.int32), np.zeros(len(lines) + 1, np.int64), int(places.max()) + 1)
+        return nothing, places
+    indices = np.array([index - 1 for line in pairs for index, _ in line], dtype=np.int32)
+    values = np.array([value for line in pairs for _, value in line], dtype=np.float64)
+    indptr = np.concatenate([[0], np.cumsum([len(line) for line in pairs])])
+    if indices.size and indices.min() < 0:
+        raise ValueError("features are counted from 1")
+    return Csr(values, indices, indptr, int(indices.max()) + 1 if indices.size else 0), np.arange(len(lines))

@@ -1,0 +1,127 @@
+"""Examples as kernels want them: many as rows, dense or sparse, against few as columns of an array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.compiled import compiled
+from maxmargin.passes import squared_norms
+from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows, count_stored
+from maxmargin.rows.pick import pick
+from maxmargin.rows.take import read_only
+
+SPARSE = 4  # columns for each stored value: with fewer an array is faster
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Examples, their squared lengths, and their row numbers in the training data."""
+
+    rows: Rows
+    squares: np.ndarray
+    places: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def pick(self, chosen: np.ndarray) -> Points:
+        """The chosen ones, in that order."""
+        return Points(pick(self.rows, chosen), self.squares[chosen], self.places[chosen])
+
+    def part(self, part: slice) -> Points:
+        """Those from one to another, where they lie."""
+        rows = self.rows
+        if isinstance(rows, Dense):
+            lines: Rows = Dense(rows.values[part])
+        else:
+            lines = rows._replace(indptr=rows.indptr[part.start : part.stop + 1])
+        return Points(lines, self.squares[part], self.places[part])
+
+
+class Few(NamedTuple):
+    """Some points, and beside each other as the columns of an array."""
+
+    points: Points
+    columns: np.ndarray
+
+
+def points_of(
+    rows: Rows,
+    chosen: np.ndarray | None = None,
+    *,
+    dtype: type = np.float64,
+    threads: int = 1,
+    as_given: bool = False,
+) -> Points:
+    """The chosen rows, or all: as given, or in that type, and as an array if they are not so sparse."""
+    places = np.arange(count_rows(rows)) if chosen is None else chosen
+    part = rows if chosen is None else pick(rows, chosen)
+    squares = squared_norms(part, threads)
+    if as_given:
+        return Points(part, squares, places)
+    if isinstance(part, Csr) and count_stored(part) * SPARSE >= count_rows(part) * count_columns(part):
+        part = Dense(read_only(columns_of(part, dtype).T.copy()))
+    return Points(part._replace(values=read_only(part.values.astype(dtype, copy=False))), squares, places)
+
+
+def few_of(points: Points) -> Few:
+    """Points as columns."""
+    return Few(points, columns_of(points.rows, points.rows.values.dtype))
+
+
+def columns_of(rows: Rows, dtype: Any) -> np.ndarray:
+    """Rows as the columns of an array."""
+    if isinstance(rows, Dense):
+        return np.ascontiguousarray(rows.values.T, dtype=dtype)
+    columns = np.zeros((count_columns(rows), count_rows(rows)), dtype)
+    scatter(rows.values, rows.indices, rows.indptr, columns)
+    return columns
+
+
+def matrix_of(rows: Rows) -> Any:
+    """Rows as users know them: an array, or a SciPy matrix."""
+    if isinstance(rows, Dense):
+        return rows.values
+    start, stop = rows.indptr[0], rows.indptr[-1]
+    parts = (rows.values[start:stop], rows.indices[start:stop], rows.indptr - start)
+    return sparse.csr_matrix(parts, (count_rows(rows), count_columns(rows)))
+
+
+def products(many: Points, few: Few, out: np.ndarray) -> None:
+    """⟨x, z⟩ for every x of many and z of few, into `out`."""
+    rows = many.rows
+    if isinstance(rows, Dense):
+        np.matmul(rows.values, few.columns, out=out)
+    else:
+        sparse_products(rows.values, rows.indices, rows.indptr, few.columns, out)
+
+
+@compiled
+def scatter(values, indices, indptr, columns):
+    """Write each sparse row into its column."""
+    for i in range(indptr.size - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            columns[indices[p], i] = values[p]
+
+
+@compiled
+def sparse_products(values, indices, indptr, columns, out):
+    """Each sparse row times all columns: a line of sums, two values of the row at a time."""
+    for i in range(out.shape[0]):
+        line = out[i]
+        line[:] = 0
+        p, stop = indptr[i], indptr[i + 1]
+        while p + 2 <= stop:
+            a, b = values[p], values[p + 1]
+            x, z = columns[np.uintp(indices[p])], columns[np.uintp(indices[p + 1])]
+            for k in range(line.size):
+                line[k] += a * x[k] + b * z[k]
+            p += 2
+        if p < stop:
+            a, x = values[p], columns[np.uintp(indices[p])]
+            for k in range(line.size):
+                line[k] += a * x[k]

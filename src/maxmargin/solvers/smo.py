@@ -1,0 +1,325 @@
+"""Sequential minimal optimisation, by batches.
+
+Solves   max_β  −½ βᵀK′β − qᵀβ,   lo ≤ β ≤ hi,  Σ β = c in each group        (see kernel_problem; F = −K′β − q)
+Batch    the variables that violate most: those of largest F among β < hi, of smallest F among β > lo; half of them
+         stay for the next batch. Their rows of the kernel are computed together, by one product of matrices
+Inside   pairs i, j of the batch: i of largest F, j of largest gain (F_i − F_j)²/(K_ii + K_jj − 2K_ij);  β_i grows and
+         β_j falls by (F_i − F_j)/(K_ii + K_jj − 2K_ij), as far as their boxes allow, until the batch violates by a
+         tenth of what it did. Without a bias one variable moves at a time, by F_i/K_ii
+After    F of all variables changes by one product with the rows of the batch
+Shrinks  variables at an end of their box that violate with nobody are left aside, their columns of the kernel too;
+         a certificate computes every F anew, exactly, and takes them back
+Costs    a batch of k: O(k n d) for rows that are not held, O(k n) for F; memory O(n) and the rows that are held
+After    Platt 1998; Fan, Chen, Lin, JMLR 2005; Wen et al. (ThunderSVM), JMLR 2018
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.certificate import Certified, Point
+from maxmargin.compiled import compiled, searching
+from maxmargin.cores import on_threads
+from maxmargin.errors import ParameterError
+from maxmargin.kernel_problem import KernelProblem, residuals
+from maxmargin.outcome import Status
+
+BATCH = 512
+INSIDE = 0.1  # of the violation is left in the batch
+STEPS = 200  # a variable of the batch, at most
+CHUNK = 1 << 11  # columns whose F changes at once
+PAUSE = 8  # batches between two looks for what can be left aside
+WORTH = 0.8  # what is left must be smaller than this
+TINY = 1e-12  # the least curvature
+BIG = 1e300
+SETTLED = 1e-6  # violation at which an indefinite kernel is left
+
+
+@dataclass
+class Batches:
+    """β, F, the last batch and the variables that are not left aside."""
+
+    beta: np.ndarray
+    F: np.ndarray
+    batch: np.ndarray
+    active: np.ndarray
+    round: int = 0
+    visited: int = 0
+    estimate: float = np.inf
+
+
+@dataclass(frozen=True)
+class Smo:
+    """Pairs of dual variables, in batches that share their rows of the kernel."""
+
+    name = "smo"
+    state_type = Batches
+
+    batch: int = BATCH
+    shrinking: bool = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 4:
+            raise ParameterError(f"batch={self.batch!r} must be a whole number, 4 or above")
+        if not isinstance(self.shrinking, bool):
+            raise ParameterError(f"shrinking={self.shrinking!r} must be true or false")
+
+    def start(self, problem: KernelProblem, alpha: np.ndarray | None = None) -> Batches:
+        """Where the machine starts, or at `alpha`."""
+        machine = problem.machine
+        beta = machine.start.copy() if alpha is None else np.clip(alpha, machine.lo, machine.hi)
+        f = problem.scores(beta) if np.any(beta) else np.zeros(problem.n)
+        nothing = np.zeros(0, dtype=np.intp)
+        return Batches(beta, problem.forces(f), nothing, np.arange(len(beta)))
+
+    def advance(self, problem: KernelProblem, state: Batches, rng: np.random.Generator) -> Status | None:
+        """One batch."""
+        if self.shrinking and state.round % PAUSE == PAUSE - 1:
+            shrink(problem, state)
+        violation = one_batch(problem, state, min(self.batch, problem.held.room, len(state.beta)))
+        state.round += 1
+        state.visited += max(len(state.batch), 1)
+        state.estimate = estimate(problem, state)
+        return Status.SETTLED if violation <= SETTLED and not problem.bounded else None
+
+    def learn(self, problem: KernelProblem, state: Batches, found: Certified) -> None:
+        """A certificate has computed every F: all variables take part again."""
+        assert found.scores is not None
+        state.F = problem.forces(found.scores)
+        if len(state.active) < len(state.beta):
+            state.active = np.arange(len(state.beta))
+            if not problem.held.all:
+                problem.held.use_all()
+
+    def point(self, problem: KernelProblem, state: Batches) -> Point:
+        """A dual point: coefficients and b follow from β."""
+        return Point(alpha=state.beta)
+
+
+def one_batch(problem: KernelProblem, state: Batches, size: int) -> float:
+    """Choose a batch, solve it, and let F follow; returns how much the variables violated."""
+    machine = problem.machine
+    violation, state.batch = choose(problem, state, size)
+    own = state.batch
+    if not len(own):
+        return 0.0
+    rows, inverse = np.unique(machine.row[own], return_inverse=True)
+    held = problem.held
+    places = held.take(rows)
+    columns = held.column(machine.row[own])
+    t = machine.t[own]
+    K = square_of(held.values, places[inverse], columns, t, problem.threads)
+    beta, F = state.beta[own], state.F[own]
+    box = machine.lo[own], machine.hi[own]
+    if len(machine.sums):
+        settle_pairs(K, problem.diagonal[own], beta, *box, F, machine.group[own], len(machine.sums),
+                     INSIDE * violation, STEPS * len(own))  # fmt: skip
+    else:
+        settle_singles(K, problem.diagonal[own], beta, *box, F, INSIDE * violation, STEPS * len(own))
+    change = np.bincount(inverse, t * (beta - state.beta[own]), len(rows))
+    state.beta[own] = beta
+    follow(problem, state, places[change != 0.0], change[change != 0.0])
+    return violation
+
+
+def follow(problem: KernelProblem, state: Batches, places: np.ndarray, change: np.ndarray) -> None:
+    """F of the active variables, after coefficients of some rows have changed."""
+    held, machine = problem.held, problem.machine
+    moved = np.zeros(len(held.columns))
+
+    def add(start: int) -> None:
+        add_rows(held.values, places, change, start, min(start + CHUNK, len(moved)), moved)
+
+    on_threads(problem.threads, add, range(0, len(moved), CHUNK))
+    active = state.active
+    state.F[active] -= machine.t[active] * moved[held.column(machine.row[active])]
+
+
+def choose(problem: KernelProblem, state: Batches, size: int) -> tuple[float, np.ndarray]:
+    """How much the active variables violate, and those of the next batch: half of the last one, and the worst."""
+    machine, active = problem.machine, state.active
+    F, beta = state.F[active], state.beta[active]
+    can_grow, can_fall = beta < machine.hi[active], beta > machine.lo[active]
+    kept = state.batch[len(state.batch) // 2 :]
+    fresh = np.ones(len(active), dtype=bool)
+    fresh[np.searchsorted(active, kept)] = False
+    groups = [np.ones(len(active), dtype=bool)]
+    if len(machine.sums) > 1:
+        groups = [machine.group[active] == g for g in range(len(machine.sums))]
+    share = max(1, (size - len(kept)) // (2 * len(groups)))
+    violation, picked = 0.0, []
+    for own in groups:
+        rising, falling = own & can_grow, own & can_fall
+        if len(machine.sums):
+            if not (rising.any() and falling.any()):
+                continue
+            highest, lowest = float(F[rising].max()), float(F[falling].min())
+            violation = max(violation, highest - lowest)
+        else:
+            lowest = highest = 0.0
+            violation = max(violation, F[rising].max(initial=0.0), -F[falling].min(initial=0.0))
+        picked.append(largest(F, rising & fresh & (lowest < F), share))
+        picked.append(largest(-F, falling & fresh & (highest > F), share))
+    chosen = np.unique(np.concatenate(picked)) if picked else np.zeros(0, dtype=np.intp)
+    return violation, np.concatenate([kept, active[chosen]])
+
+
+def largest(values: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
+    """The places of the largest values, of those that are asked about."""
+    places = np.flatnonzero(among)
+    if len(places) <= count:
+        return places
+    return np.asarray(places[np.argpartition(-values[places], count - 1)[:count]])
+
+
+def shrink(problem: KernelProblem, state: Batches) -> None:
+    """Leave aside what is at an end of its box and violates with nobody; its column too, if that saves enough."""
+    machine, active = problem.machine, state.active
+    if len(machine.sums) != 1:
+        return
+    F, beta = state.F[active], state.beta[active]
+    can_grow, can_fall = beta < machine.hi[active], beta > machine.lo[active]
+    if not (can_grow.any() and can_fall.any()):
+        return
+    highest, lowest = F[can_grow].max(), F[can_fall].min()
+    idle = (~can_fall & (lowest > F)) | (~can_grow & (highest < F))
+    idle[np.searchsorted(active, state.batch)] = False
+    if np.count_nonzero(~idle) > WORTH * len(active):
+        return
+    state.active = active[~idle]
+    problem.held.narrow(np.unique(machine.row[state.active]))
+
+
+def estimate(problem: KernelProblem, state: Batches) -> float:
+    """The relative gap as F tells it, of the active variables, with b halfway between those that violate."""
+    machine, active = problem.machine, state.active
+    F, beta = state.F[active], state.beta[active]
+    lo, hi = machine.lo[active], machine.hi[active]
+    offsets = np.zeros(len(machine.sums))
+    for g in range(len(machine.sums)):
+        own = machine.group[active] == g
+        rising, falling = own & (beta < hi), own & (beta > lo)
+        offsets[g] = 0.5 * (F[rising].max(initial=-BIG) + F[falling].min(initial=BIG))
+    R = residuals(machine._replace(group=machine.group[active]), F, offsets)
+    gap = float(np.sum((hi - beta) * np.maximum(R, 0.0) + (beta - lo) * np.maximum(-R, 0.0)))
+    dual = 0.5 * float(np.sum(state.beta * (state.F - machine.q)))  # F is old where β is at 0 or has long been at C
+    return gap / abs(dual + gap) if dual + gap != 0.0 else np.inf
+
+
+@compiled
+def add_rows(values, places, change, start, stop, moved):
+    """Add rows of the kernel, times their changes, in float64; four at a time, so that sums stay where they are."""
+    k = 0
+    while k + 4 <= places.size:
+        p, q, r, s = values[places[k]], values[places[k + 1]], values[places[k + 2]], values[places[k + 3]]
+        e, f, g, h = change[k], change[k + 1], change[k + 2], change[k + 3]
+        for c in range(start, stop):
+            moved[c] += e * p[c] + f * q[c] + g * r[c] + h * s[c]
+        k += 4
+    while k < places.size:
+        row, a = values[places[k]], change[k]
+        for c in range(start, stop):
+            moved[c] += a * row[c]
+        k += 1
+
+
+def square_of(values: np.ndarray, places: np.ndarray, columns: np.ndarray, t: np.ndarray, threads: int) -> np.ndarray:
+    """The part of the kernel that a batch has in common, with its signs."""
+    K = np.empty((len(places), len(columns)), values.dtype)
+    step = -(-len(places) // threads)
+    on_threads(threads, lambda k: gather(values, places, columns, t, k, min(k + step, len(places)), K),
+               range(0, len(places), step))  # fmt: skip
+    return K
+
+
+@compiled
+def gather(values, places, columns, t, start, stop, K):
+    """Some lines of it."""
+    for a in range(start, stop):
+        row = values[places[a]]
+        for b in range(columns.size):
+            K[a, b] = t[a] * t[b] * row[columns[b]]
+
+
+@searching
+def extremes(F, rise, fall):
+    """The largest F among those that may rise, the smallest among those that may fall."""
+    highest, lowest = -BIG, BIG
+    for k in range(F.size):
+        highest = max(highest, F[k] + rise[k])
+        lowest = min(lowest, F[k] + fall[k])
+    return highest, lowest
+
+
+@searching
+def gains(F, fall, row, diagonal, own, highest, out):
+    """What each partner that may fall would gain, and the most."""
+    most = 0.0
+    for k in range(F.size):
+        d = max(highest - (F[k] + fall[k]), 0.0)
+        gain = d * d / max(own + diagonal[k] - 2.0 * row[k], TINY)
+        out[k] = gain
+        most = max(most, gain)
+    return most
+
+
+@compiled
+def first(values, more, wanted):
+    """The first place where the sum of two arrays is `wanted`."""
+    for k in range(values.size):
+        if values[k] + more[k] == wanted:
+            return k
+    return -1
+
+
+@compiled
+def settle_pairs(K, diagonal, beta, lo, hi, F, group, groups, enough, steps):
+    """Move pairs of the batch until none violates by more than `enough`."""
+    size = beta.size
+    rise, fall, gain, none = np.empty((groups, size)), np.empty((groups, size)), np.empty(size), np.zeros(size)
+    for g in range(groups):
+        for k in range(size):
+            own = group[k] == g
+            rise[g, k] = 0.0 if own and beta[k] < hi[k] else -BIG
+            fall[g, k] = 0.0 if own and beta[k] > lo[k] else BIG
+    for _ in range(steps):
+        g, highest, lowest = 0, -BIG, BIG
+        for other in range(groups):
+            top, bottom = extremes(F, rise[other], fall[other])
+            if top - bottom > highest - lowest or other == 0:
+                g, highest, lowest = other, top, bottom
+        if highest - lowest <= enough or highest <= -BIG or lowest >= BIG:
+            break
+        i = first(F, rise[g], highest)
+        most = gains(F, fall[g], K[i], diagonal, diagonal[i], highest, gain)
+        j = first(gain, none, most)
+        bend = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], TINY)
+        step = min((F[i] - F[j]) / bend, hi[i] - beta[i], beta[j] - lo[j])
+        beta[i] = hi[i] if step == hi[i] - beta[i] else beta[i] + step
+        beta[j] = lo[j] if step == beta[j] - lo[j] else beta[j] - step
+        fall[g, i], rise[g, j] = 0.0, 0.0
+        rise[g, i] = 0.0 if beta[i] < hi[i] else -BIG
+        fall[g, j] = 0.0 if beta[j] > lo[j] else BIG
+        for k in range(size):
+            F[k] -= step * (K[i, k] - K[j, k])
+
+
+@compiled
+def settle_singles(K, diagonal, beta, lo, hi, F, enough, steps):
+    """Move single variables of the batch until none violates by more than `enough`."""
+    for _ in range(steps):
+        best, i = 0.0, -1
+        for k in range(beta.size):
+            force = min(F[k], 0.0) if beta[k] >= hi[k] else (max(F[k], 0.0) if beta[k] <= lo[k] else F[k])
+            gain = force * force / max(diagonal[k], TINY)
+            if abs(force) > enough and gain > best:
+                best, i = gain, k
+        if i < 0:
+            break
+        new = min(max(beta[i] + F[i] / max(diagonal[i], TINY), lo[i]), hi[i])
+        step = new - beta[i]
+        beta[i] = new
+        for k in range(beta.size):
+            F[k] -= step * K[i, k]
