@@ -156,6 +156,8 @@ def test_gamma_is_scikit_learns():
         ("gaussian", {"sigma": 0.0}, "sigma=0.0 must be above 0"),
         ("poly", {"degree": 0}, "degree=0 must be 1 or above"),
         ("poly", {"degree": 2.5}, "whole number"),
+        ("poly", {"degree": np.inf}, "finite"),
+        ("rbf", {"sigma": 1e-170}, "1e±100"),
         ("sigmoid", {"coef0": np.inf}, "coef0=inf"),
         ("cubic", {}, "kernel='cubic' is not known"),
         (3, {}, "kernel=3 is not known"),
@@ -188,3 +190,10 @@ def test_a_function_that_returns_no_kernel_is_refused(function, words):
     points = points_of(take(X))
     with pytest.raises(DataError, match=words):
         rows_of_kernel(Custom(function), points, points, np.empty((37, 37)))
+
+
+def test_float32_noise_in_a_precomputed_kernel_is_no_asymmetry():
+    A = rng.normal(size=(200, 30)).astype(np.float32)
+    K = (A @ A.T).astype(np.float64)
+    K += 1e-7 * rng.normal(size=K.shape) * np.sqrt(np.outer(np.diag(K), np.diag(K)))
+    assert find_kernel("precomputed", take(K)) == Precomputed()

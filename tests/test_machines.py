@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from maxmargin.certificate import Point
-from maxmargin.errors import ParameterError
+from maxmargin.errors import DataError, ParameterError
 from maxmargin.kernel_certificate import certify_kernel
 from maxmargin.kernel_problem import KernelProblem, best_offsets, bias_and_width
-from maxmargin.kernels import Gaussian, Linear, Sigmoid
+from maxmargin.kernels import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.machines import c_svc, epsilon_svr, nu_svc, nu_svr, one_class
 from maxmargin.outcome import Status
 from maxmargin.rows.take import take
@@ -165,3 +165,92 @@ def test_nu_that_cannot_be_is_refused_with_the_largest_that_can():
 def test_options_that_are_none_are_refused(options):
     with pytest.raises(ParameterError, match=next(iter(options))):
         Smo(**options)
+
+
+def test_a_matrix_that_is_not_definite_is_found_out():
+    K = np.exp(-0.4 * ((X[:, None] - X) ** 2).sum(axis=2))
+    machine = c_svc(y, np.full(n, 5.0))
+    assert KernelProblem(take(K), Precomputed(), machine).bounded
+    K[np.diag_indices(n)] = 0.5
+    problem = KernelProblem(take(K), Precomputed(), machine)
+    assert not problem.bounded
+    outcome = solve(problem, Smo(), Limits(tol=1e-4, max_epochs=500))
+    assert outcome.status is not Status.CONVERGED
+    assert outcome.certificate.dual == -np.inf
+
+
+def test_values_beyond_float32_are_held_in_float64_and_beyond_float64_refused(monkeypatch):
+    monkeypatch.setattr("maxmargin.kernel_problem.EXACT", 0)
+    machine = c_svc(y, np.ones(n))
+    assert KernelProblem(take(X), Polynomial(8, 1.0, 1.0), machine).dtype is np.float32
+    assert KernelProblem(take(1e3 * X), Polynomial(8, 1.0, 1.0), machine).dtype is np.float64
+    with pytest.raises(DataError, match="scale the features"):
+        solve(KernelProblem(take(1e20 * X), Polynomial(9, 1.0, 1.0), machine), Smo(), Limits())
+
+
+def test_a_kernel_that_shows_itself_indefinite_claims_nothing(monkeypatch):
+    monkeypatch.setattr(
+        "maxmargin.kernel_problem.seems_definite", lambda problem: True
+    )  # as for examples not looked at
+    problem = KernelProblem(
+        take(np.array([[0.0, 1.0], [1.0, 0.0]])), Precomputed(), c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    )
+    outcome = solve(problem, Smo(), Limits(max_epochs=100))
+    assert outcome.certificate.dual == -np.inf
+    assert outcome.status is Status.SETTLED
+
+
+def test_a_sigmoid_ends_where_libsvms_does():
+    machine = SVC(kernel="sigmoid", gamma=0.05, coef0=-0.2, C=5.0, tol=1e-8).fit(X, y)
+    outcome = solved(c_svc(y, np.full(n, 5.0)), Sigmoid(0.05, -0.2))[1]
+    found = np.tanh(0.05 * X @ X.T - 0.2) @ outcome.w[:n] + outcome.b
+    assert found == pytest.approx(machine.decision_function(X), abs=1e-3)
+
+
+def test_the_bias_is_in_the_middle_where_nothing_decides_it():
+    few = np.array([[-1.0], [1.0]])
+    outcome = solve(KernelProblem(take(few), Linear(), c_svc(np.array([-1.0, 1.0]), np.full(2, 0.01))), Smo(), Limits())
+    assert outcome.b == pytest.approx(0.0, abs=1e-12)
+    flat = solve(KernelProblem(take(few), Linear(), epsilon_svr(np.full(2, 5.0), np.ones(2), 0.1)), Smo(), Limits())
+    assert flat.b == pytest.approx(5.0)
+
+
+def test_a_batch_may_be_larger_than_what_is_held_at_first(monkeypatch):
+    monkeypatch.setattr("maxmargin.kernel_rows.FEWEST", 12)
+    monkeypatch.setattr("maxmargin.kernel_rows.AT_FIRST", 4)
+    for cache in (0, None):
+        problem = KernelProblem(take(X), Gaussian(0.4), c_svc(y, np.full(n, 100.0)), cache)
+        outcome = solve(problem, Smo(batch=64), Limits(tol=1e-7, max_epochs=3000))
+        assert outcome.status is Status.CONVERGED
+
+
+def test_examples_far_from_the_origin_are_seen_around_their_mean(monkeypatch):
+    monkeypatch.setattr("maxmargin.kernel_problem.EXACT", 0)
+    machine = c_svc(y, np.ones(n))
+    near, far = (KernelProblem(take(X + shift), Gaussian(0.4), machine) for shift in (0.0, 1e4))
+    assert far.dtype is np.float32
+    found = [solve(problem, Smo(), Limits(tol=1e-7)).certificate.primal for problem in (near, far)]
+    assert found[1] == pytest.approx(found[0], rel=1e-5)
+    spread = KernelProblem(take(1e4 * X), Gaussian(0.4), machine)
+    assert spread.dtype is np.float64
+    assert solve(spread, Smo(), Limits(tol=1e-7)).status is Status.CONVERGED
+
+
+def test_what_needs_no_step_ends_at_once():
+    problem = KernelProblem(
+        take(np.ones((3000, 2))), Gaussian(1.0), epsilon_svr(np.full(3000, 1.0), np.ones(3000), 0.1)
+    )
+    outcome = solve(problem, Smo(), Limits())
+    assert outcome.status is Status.CONVERGED
+    assert outcome.epochs < 0.1
+    assert outcome.b == pytest.approx(1.0)
+
+
+def test_short_rows_take_steps_as_long_as_they_need():
+    """One-class has no scale of its own: K 1e16 times smaller leaves β as it is, and P as much smaller."""
+    scaled, plain = (
+        KernelProblem(take(size * X), Polynomial(2, 1.0, 0.0), one_class(np.ones(n), 0.3)) for size in (1e-4, 1.0)
+    )
+    one, other = (solve(problem, Smo(), Limits(tol=1e-8, max_epochs=3000)) for problem in (scaled, plain))
+    assert one.status is other.status is Status.CONVERGED
+    assert one.certificate.primal * 1e16 == pytest.approx(other.certificate.primal, rel=1e-6)

@@ -157,3 +157,22 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path):
     assert resumed.status is maxmargin.Status.CONVERGED
     with pytest.raises(FileError, match="kernel was"):
         maxmargin.train(X[two], y[two], **{**same, "kernel": "linear"}, resume=True)
+
+
+def test_a_file_with_rows_that_lead_out_of_it_is_refused(tmp_path):
+    for name, value in (("indices", 64), ("indptr", 7)):
+        model = maxmargin.train(sparse.csr_matrix(X[two]), y[two], kernel="linear").model
+        array = np.array(getattr(model.vectors, name))
+        array[-1] = value
+        model.vectors = model.vectors._replace(**{name: array})
+        model.save(tmp_path / "model")
+        with pytest.raises(FileError, match="support vectors"):
+            maxmargin.load(tmp_path / "model")
+
+
+def test_what_a_run_cannot_keep_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match="no file holds code"):
+        maxmargin.train(X[two], y[two], kernel=lambda A, B: A @ B.T, checkpoint=tmp_path / "run")
+    first = maxmargin.train(X[two], y[two])
+    with pytest.raises(ParameterError, match="warm is for linear"):
+        maxmargin.train(X[two], y[two], kernel="linear", warm=first)

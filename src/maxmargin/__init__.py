@@ -24,6 +24,7 @@ _HOMES = {
     "SVR": "maxmargin.estimators.svr",
     "NuSVR": "maxmargin.estimators.svr",
     "OneClassSVM": "maxmargin.estimators.one_class_svm",
+    "PolynomialMap": "maxmargin.estimators.polynomial_map",
     "Certificate": "maxmargin.certificate",
     "Status": "maxmargin.outcome",
     "Record": "maxmargin.outcome",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from maxmargin.errors import RefusedError as RefusedError
     from maxmargin.estimators.linear_svc import LinearSVC as LinearSVC
     from maxmargin.estimators.one_class_svm import OneClassSVM as OneClassSVM
+    from maxmargin.estimators.polynomial_map import PolynomialMap as PolynomialMap
     from maxmargin.estimators.svc import SVC as SVC
     from maxmargin.estimators.svc import NuSVC as NuSVC
     from maxmargin.estimators.svr import SVR as SVR

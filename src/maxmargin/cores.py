@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from maxmargin.errors import ParameterError
@@ -56,9 +56,27 @@ def libraries() -> Any:
     return ThreadpoolController()
 
 
-def blas_on_one_thread() -> AbstractContextManager[Any]:
-    """While our own threads multiply matrices, each by itself."""
-    return libraries().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+class Single:
+    """BLAS on one thread, as long as anybody wants it so."""
+
+    def __init__(self) -> None:
+        self.lock, self.wanted = Lock(), 0
+        self.limits: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            self.wanted += 1
+            if self.wanted == 1:
+                self.limits = libraries().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.wanted -= 1
+            if self.wanted == 0:
+                self.limits.restore_original_limits()
+
+
+blas_on_one_thread = Single()  # while our own threads multiply matrices, each by itself
 
 
 def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) -> None:

@@ -9,10 +9,8 @@ import numpy as np
 
 from maxmargin.errors import DataError
 from maxmargin.kernels import Kernel, Precomputed
-from maxmargin.points import Points, points_of
-from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows
-
-AT_ONCE = 1 << 22  # numbers of the examples that are written out at once
+from maxmargin.points import Points, parts_of, points_of
+from maxmargin.rows.memory import Csr, Dense, Rows, count_columns
 
 
 class Expansion:
@@ -35,23 +33,26 @@ class Expansion:
 
     def parts(self, rows: Rows, threads: int) -> Iterator[tuple[slice, Points]]:
         """The examples to decide on, as the kernel wants them, some at a time."""
-        rows = self.fitting(rows)
-        step = max(1, AT_ONCE // max(self.d, 1))
-        for start in range(0, count_rows(rows), step):
-            chosen = np.arange(start, min(start + step, count_rows(rows)))
-            as_given = not self.kernel.by_products
-            yield slice(start, start + len(chosen)), points_of(rows, chosen, threads=threads, as_given=as_given)
+        return parts_of(self.fitting(rows), threads, as_given=not self.kernel.by_products)
 
     def fitting(self, rows: Rows) -> Rows:
-        """Rows with as many columns as there were in training: sparse ones may have fewer."""
-        if isinstance(rows, Csr) and count_columns(rows) <= self.d:
+        """Rows with as many columns as there were in training: sparse ones may have fewer.
+
+        A model that LIBSVM wrote does not say how many there were, and takes what comes.
+        """
+        d = count_columns(rows)
+        if self.training.get("widens") and d > self.d:
+            self.training["d"] = d
+            if isinstance(self.vectors, Csr):
+                self.vectors = self.vectors._replace(d=d)
+        if isinstance(rows, Csr) and d <= self.d:
             return rows._replace(d=self.d)
-        self.check_width(count_columns(rows), "X", exactly=True)
+        self.check_width(d, "X", exactly=True)
         return rows
 
     def check_width(self, d: int, name: str, exactly: bool = False) -> None:
         """Refuse data with more columns than there were in training, or with fewer too."""
-        if d > self.d or (exactly and d != self.d):
+        if (d > self.d and not self.training.get("widens")) or (exactly and d != self.d):
             what = "columns" if isinstance(self.kernel, Precomputed) else "features"
             raise DataError(
                 f"{name} has {d} {what}, but the model was trained with {self.d}: "
@@ -65,8 +66,16 @@ class Expansion:
 
 
 def vectors_of(tensors: dict[str, np.ndarray], d: int) -> Rows:
-    """The way back."""
+    """The way back; what does not hold together is refused, for compiled code will not ask again."""
     values = tensors["vectors.values"]
     if "vectors.indices" not in tensors:
+        if values.ndim != 2 or values.shape[1] not in (0, d):
+            raise ValueError(f"support vectors of shape {values.shape}")
         return Dense(values)
-    return Csr(values, tensors["vectors.indices"], tensors["vectors.indptr"], d)
+    indices, indptr = tensors["vectors.indices"], tensors["vectors.indptr"]
+    whole = values.ndim == indices.ndim == indptr.ndim == 1 and len(indices) == len(values) and len(indptr) > 0
+    if not whole or indptr[0] != 0 or indptr[-1] != len(values) or np.any(np.diff(indptr) < 0):
+        raise ValueError("rows of support vectors")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < d:
+        raise ValueError("columns of support vectors")
+    return Csr(values, indices, indptr, d)

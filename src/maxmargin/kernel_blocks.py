@@ -13,10 +13,13 @@ import numpy as np
 from maxmargin.cores import blas_on_one_thread, on_threads
 from maxmargin.kernels import Custom, Kernel
 from maxmargin.points import Few, Points, few_of
+from maxmargin.rows.memory import count_columns
 from maxmargin.scratch import room
 
 MANY = 1024  # lines of a tile
 FEW = 128  # its columns
+WIDE = 1 << 25  # numbers of few examples as columns
+LARGE = 1 << 24  # numbers of a tile for a user's function
 
 NO_COLUMNS = np.zeros((0, 0))
 
@@ -46,8 +49,9 @@ def combination(kernel: Kernel, many: Points, few: Points, coefficients: np.ndar
 def each_tile(kernel: Kernel, many: Points, few: Points, dtype: np.dtype, threads: int, work: Work) -> None:
     """Call work(lines, columns, tile) for all tiles: those of the same columns together, no lines twice at once."""
     large = isinstance(kernel, Custom)
-    height, width = (max(len(many), 1), len(few)) if large else (MANY, FEW)
-    with blas_on_one_thread():
+    width = len(few) if large else max(1, min(FEW, WIDE // max(count_columns(few.rows), 1)))
+    height = max(1, LARGE // max(width, 1)) if large else MANY
+    with blas_on_one_thread:
         for start in range(0, len(few), max(width, 1)):
             columns = slice(start, min(start + width, len(few)))
             part = few_of(few.part(columns)) if kernel.by_products else Few(few.part(columns), NO_COLUMNS)

@@ -11,6 +11,8 @@ import numpy as np
 from maxmargin.certificate import Certificate, Certified, Point
 from maxmargin.kernel_problem import KernelProblem, Machine, best_offsets, bias_and_width, residuals
 
+ROUNDING = 1e-9
+
 
 def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
     """Complete a dual point and certify it; w is the coefficient of each row, then the width (see kernel_problem)."""
@@ -22,6 +24,8 @@ def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
     offsets = best_offsets(machine, F)
     R = residuals(machine, F, offsets)
     half_norm = -0.5 * float(np.sum(beta * (F + machine.q)))
+    if problem.kernel.definite is None and half_norm < -ROUNDING * float(np.sum(np.abs(beta * (F + machine.q)))):
+        problem.__dict__["bounded"] = False  # a negative square: the kernel has shown itself to be indefinite
     losses = machine.hi * np.maximum(R, 0.0) - machine.lo * np.maximum(-R, 0.0)
     primal = half_norm + float(np.sum(losses)) + float(np.sum(machine.sums * offsets))
     dual = -half_norm - float(np.sum(machine.q * beta)) if problem.bounded else -np.inf

@@ -28,15 +28,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.cores import free_memory
-from maxmargin.kernel_blocks import combination
+from maxmargin.errors import DataError
+from maxmargin.kernel_blocks import combination, rows_of_kernel
 from maxmargin.kernel_rows import KernelRows
-from maxmargin.kernels import Kernel
-from maxmargin.points import Points, points_of
+from maxmargin.kernels import Gaussian, Kernel, Precomputed
+from maxmargin.passes import squared_norms
+from maxmargin.points import Points, centred, no_points, parts_of, points_of
 from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
 
 BATCH_COST = 1 << 16  # numbers that could be visited while a batch is set up
 EXACT = 1 << 23  # numbers of a kernel matrix that is held in float64
-BLOCK = 1 << 22  # numbers of the examples that are written out at once for a certificate
+LARGE = 1e30
+FAR = 1e4  # γ‖x‖², of which float32 keeps three digits behind the point
+FLAT = 1e-12
+LOOKED_AT = 2000  # examples
+ROUNDING = 1e-6  # of the diagonal
 
 
 class Machine(NamedTuple):
@@ -74,10 +80,11 @@ class KernelProblem:
         """Whether there is one."""
         return "free" if len(self.machine.sums) else "none"
 
-    @property
+    @cached_property
     def bounded(self) -> bool:
-        """Whether every point has a finite certificate: for a kernel that is not positive definite none has."""
-        return self.kernel.definite is not False
+        """Whether every point has a finite certificate: where the kernel is not positive semidefinite none has."""
+        known = self.kernel.definite
+        return seems_definite(self) if known is None else known
 
     @property
     def n(self) -> int:
@@ -106,7 +113,9 @@ class KernelProblem:
 
     @cached_property
     def points(self) -> Points:
-        """The examples in the type in which the kernel is held."""
+        """The examples in the type in which the kernel is held; around their mean where only distances count."""
+        if isinstance(self.kernel, Gaussian):
+            return centred(self.points_of(None), self.dtype, self.threads)
         return self.points_of(None, self.dtype)
 
     def points_of(self, chosen: np.ndarray | None, dtype: type = np.float64) -> Points:
@@ -114,10 +123,18 @@ class KernelProblem:
         as_given = not self.kernel.by_products
         return points_of(self.rows, chosen, dtype=dtype, threads=self.threads, as_given=as_given)
 
-    @property
+    @cached_property
     def dtype(self) -> type:
-        """float64 for a matrix that is small in any case, else float32."""
-        return np.float64 if self.n * self.n <= EXACT else np.float32
+        """float64 for a matrix that is small in any case, or that float32 cannot tell; else float32."""
+        small = self.n * self.n <= EXACT
+        return np.float64 if small or np.max(np.abs(self.diagonal)) > LARGE or self.far_apart() else np.float32
+
+    def far_apart(self) -> bool:
+        """Whether a Gaussian sees examples so long, even around their mean, that float32 loses their distances."""
+        kernel = self.kernel
+        if not isinstance(kernel, Gaussian) or kernel.gamma * np.max(squared_norms(self.rows, self.threads)) <= FAR:
+            return False
+        return bool(kernel.gamma * np.max(centred(self.points_of(None)).squares) > FAR)
 
     @cached_property
     def held(self) -> KernelRows:
@@ -127,8 +144,16 @@ class KernelProblem:
 
     @cached_property
     def diagonal(self) -> np.ndarray:
-        """K′_ii of every variable."""
-        return np.asarray(self.kernel.diagonal(self.points)[self.machine.row])
+        """K′_ii of every variable; they are finite, or nothing can be computed."""
+        every = Points(self.rows, squared_norms(self.rows, self.threads), np.arange(self.n))
+        found = self.kernel.diagonal(every)
+        if not np.all(np.isfinite(found)):
+            place = int(np.argmin(np.isfinite(found)))
+            raise DataError(
+                f"the kernel of row {place} (counted from 0) with itself is {found[place]}: scale the features, or "
+                "take a smaller gamma or degree"
+            )
+        return np.asarray(found[self.machine.row])
 
     def coefficients(self, beta: np.ndarray) -> np.ndarray:
         """What each row counts for in the scores: Σ t_i β_i over its variables."""
@@ -142,28 +167,42 @@ class KernelProblem:
 
     def scores(self, beta: np.ndarray) -> np.ndarray:
         """Scores of every row, in float64, a block of the kernel at a time."""
-        coefficients = self.coefficients(beta)
+        coefficients, f = self.coefficients(beta), np.zeros(self.n)
         some = np.flatnonzero(coefficients)
-        support = self.points_of(some)
-        f = np.zeros(self.n)
-        step = max(1, BLOCK // max(self.d, 1))
-        for start in range(0, self.n if len(some) else 0, step):
-            chosen = np.arange(start, min(start + step, self.n))
-            f[chosen] = combination(
-                self.kernel, self.points_of(chosen), support, coefficients[some, None], self.threads
-            )[:, 0]
+        support = no_points(some) if isinstance(self.kernel, Precomputed) else self.points_of(some)
+        for part, many in parts_of(self.rows, self.threads, as_given=not self.kernel.by_products):
+            f[part] = combination(self.kernel, many, support, coefficients[some, None], self.threads)[:, 0]
         return f
 
 
+def seems_definite(problem: KernelProblem) -> bool:
+    """Whether the kernel is positive semidefinite, to rounding, on some examples: all, if they are not too many."""
+    chosen = np.unique(np.linspace(0, problem.n - 1, min(problem.n, LOOKED_AT)).astype(np.intp))
+    points, K = problem.points_of(chosen), np.empty((len(chosen), len(chosen)))
+    rows_of_kernel(problem.kernel, points, points, K, problem.threads)
+    K = 0.5 * (K + K.T)
+    K[np.diag_indices(len(K))] += ROUNDING * np.mean(np.abs(np.diag(K))) + np.finfo(float).tiny
+    try:
+        np.linalg.cholesky(K)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
 def best_offsets(machine: Machine, F: np.ndarray) -> np.ndarray:
-    """The b_g that minimise P for given F: its slope in b_g rises by hi_i − lo_i at F_i, and b_g is where it is 0."""
+    """The b_g that minimise P for given F: its slope in b_g rises by hi_i − lo_i at F_i, and b_g is where it is 0.
+
+    Where it is 0 between two of them, the middle.
+    """
     offsets = np.zeros(len(machine.sums))
     for g, c in enumerate(machine.sums):
         own = np.flatnonzero(machine.group == g)
         order = own[np.argsort(F[own], kind="stable")]
         passed = np.cumsum(machine.hi[order] - machine.lo[order])
-        place = int(np.searchsorted(passed, float(np.sum(machine.hi[own])) - c))
-        offsets[g] = F[order[min(place, len(order) - 1)]]
+        target, rounding = float(np.sum(machine.hi[own])) - c, FLAT * float(passed[-1])
+        left, right = np.searchsorted(passed, target - rounding), np.searchsorted(passed, target + rounding, "right")
+        ends = order[np.minimum([left, right], len(order) - 1)]
+        offsets[g] = 0.5 * float(F[ends[0]] + F[ends[1]])
     return offsets
 
 

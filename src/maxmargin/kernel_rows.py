@@ -64,6 +64,7 @@ class KernelRows:
     def take(self, wanted: np.ndarray) -> np.ndarray:
         """Where the rows of these examples are, until the next call: no example twice, no more than `room`."""
         self.clock += 1
+        self.open = max(self.open, min(self.room, len(wanted)))
         held = self.place[wanted] >= 0
         self.used[self.place[wanted[held]]] = self.clock
         missing = wanted[~held]

@@ -240,8 +240,8 @@ def checked_gamma(gamma: Any, rows: Rows, weights: np.ndarray | None = None) -> 
 
 def gamma_of(sigma: Any) -> float:
     """γ of a Gaussian of width σ."""
-    if not checked_number("sigma", sigma) > 0.0:
-        raise ParameterError(f"sigma={sigma!r} must be above 0: the width of the Gaussian")
+    if not 1e-100 < checked_number("sigma", sigma) < 1e100:
+        raise ParameterError(f"sigma={sigma!r} must be above 0, and within 1e±100: the width of the Gaussian")
     return 0.5 / float(sigma) ** 2
 
 
@@ -254,7 +254,7 @@ def checked_number(name: str, value: Any, otherwise: str = "") -> float:
 
 def checked_degree(degree: Any) -> int:
     """A whole number above 0."""
-    if isinstance(degree, bool) or not isinstance(degree, (int, float, np.number)) or degree != int(degree):
+    if checked_number("degree", degree) != np.floor(degree):
         raise ParameterError(f"degree={degree!r} must be a whole number, 1 or above")
     if degree < 1:
         raise ParameterError(f"degree={degree!r} must be 1 or above: a polynomial of degree 0 is the same everywhere")
@@ -283,12 +283,16 @@ def check_square(rows: Rows) -> None:
     if n != d:
         raise DataError(f"the precomputed kernel has shape ({n}, {d}): it must be square, a column for each row")
     K = matrix_of(rows)
+    sizes = np.sqrt(np.abs(np.asarray(K.diagonal())))
     for start in range(0, n, BLOCK):
-        lines, columns = K[start : start + BLOCK], K[:, start : start + BLOCK]
-        off = np.abs(lines - columns.T)
-        place = int(off.argmax())
-        i, j = start + place // n, place % n
-        if off.max() > SYMMETRY * max(abs(K[i, j]), abs(K[j, i])):
+        lines, columns = K[start : start + BLOCK], K[:, start : start + BLOCK].T
+        if sparse.issparse(K):
+            lines, columns = lines.toarray(), columns.toarray()
+        size = np.maximum(np.maximum(np.abs(lines), np.abs(columns)), np.outer(sizes[start : start + BLOCK], sizes))
+        wrong = np.abs(lines - columns) > SYMMETRY * size
+        if wrong.any():
+            i, j = (int(place[0]) for place in np.nonzero(wrong))
+            i += start
             raise DataError(
                 f"the precomputed kernel is not symmetric: K[{i}, {j}] is {K[i, j]:g}, K[{j}, {i}] is {K[j, i]:g}"
             )

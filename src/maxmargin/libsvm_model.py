@@ -119,7 +119,13 @@ def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[st
     order, ends = np.argsort(labels), np.cumsum(counts)
     chosen = np.concatenate([np.arange(ends[c] - counts[c], ends[c]) for c in order]).astype(np.intp)
     dual_coef, b = in_order(coefficients, -rho, np.repeat(np.arange(k), counts), order)
-    training = {"machine": {v: n for n, v in TYPES.items()}[kind], "d": rows.d, "n": 0, "nnz": len(rows.values)}
+    training = {
+        "machine": {v: n for n, v in TYPES.items()}[kind],
+        "d": rows.d,
+        "widens": True,
+        "n": 0,
+        "nnz": len(rows.values),
+    }
     lengths = np.diff(rows.indptr)[chosen]
     places = np.concatenate([np.arange(rows.indptr[i], rows.indptr[i + 1]) for i in chosen]).astype(np.intp)
     vectors = Csr(rows.values[places], rows.indices[places], np.concatenate([[0], np.cumsum(lengths)]), rows.d)

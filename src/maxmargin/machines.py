@@ -45,7 +45,7 @@ def one_class(weights: np.ndarray, nu: float) -> Machine:
 
 
 def nu_svc(y: np.ndarray, weights: np.ndarray, nu: float, classes: tuple[object, object] = (-1, 1)) -> Machine:
-    """Two classes ±1; ν is at least the part of support vectors and at most the part of errors."""
+    """Two classes ±1; ν is at least the part of margin errors and at most the part of support vectors."""
     check_nu(nu)
     n, half = len(y), 0.5 * nu * float(np.sum(weights))
     start = np.zeros(n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,11 +11,13 @@ from scipy import sparse
 
 from maxmargin.compiled import compiled
 from maxmargin.passes import squared_norms
-from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows, count_stored
+from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows, count_stored, row_length
 from maxmargin.rows.pick import pick
 from maxmargin.rows.take import read_only
 
 SPARSE = 4  # columns for each stored value: with fewer an array is faster
+AT_ONCE = 1 << 22  # numbers of examples that are written out at once,
+FEWEST = 4096  # but so many examples
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +37,7 @@ class Points:
 
     def part(self, part: slice) -> Points:
         """Those from one to another, where they lie."""
-        rows = self.rows
-        if isinstance(rows, Dense):
-            lines: Rows = Dense(rows.values[part])
-        else:
-            lines = rows._replace(indptr=rows.indptr[part.start : part.stop + 1])
-        return Points(lines, self.squares[part], self.places[part])
+        return Points(part_of(self.rows, part), self.squares[part], self.places[part])
 
 
 class Few(NamedTuple):
@@ -66,6 +64,39 @@ def points_of(
     if isinstance(part, Csr) and count_stored(part) * SPARSE >= count_rows(part) * count_columns(part):
         part = Dense(read_only(columns_of(part, dtype).T.copy()))
     return Points(part._replace(values=read_only(part.values.astype(dtype, copy=False))), squares, places)
+
+
+def parts_of(rows: Rows, threads: int = 1, *, as_given: bool = False) -> Iterator[tuple[slice, Points]]:
+    """All rows as points in float64, some at a time, so that little is written out at once."""
+    n = count_rows(rows)
+    step = max(FEWEST, int(AT_ONCE / max(row_length(rows), 1.0)))
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        found = points_of(part_of(rows, part), threads=threads, as_given=as_given)
+        yield part, Points(found.rows, found.squares, np.arange(part.start, part.stop))
+
+
+def part_of(rows: Rows, part: slice) -> Rows:
+    """Rows from one to another, where they lie."""
+    if isinstance(rows, Dense):
+        return Dense(rows.values[part])
+    indptr = rows.indptr[part.start : part.stop + 1]
+    stored = slice(indptr[0], indptr[-1])
+    return Csr(rows.values[stored], rows.indices[stored], indptr - indptr[0], rows.d)
+
+
+def centred(points: Points, dtype: type = np.float64, threads: int = 1) -> Points:
+    """The same distances from each other around the origin, where rounding is smallest; sparse ones stay."""
+    rows = points.rows
+    if isinstance(rows, Csr):
+        return Points(rows._replace(values=read_only(rows.values.astype(dtype))), points.squares, points.places)
+    moved = Dense(read_only((rows.values - np.mean(rows.values, axis=0, dtype=np.float64)).astype(dtype)))
+    return Points(moved, squared_norms(moved, threads), points.places)
+
+
+def no_points(places: np.ndarray) -> Points:
+    """Points of which only their places matter."""
+    return Points(Dense(np.zeros((len(places), 0))), np.zeros(len(places)), places)
 
 
 def few_of(points: Points) -> Few:

@@ -268,7 +268,7 @@ class Loop:
         self.certifying = time.perf_counter() - began
         if self.run.best is None and lost(self.problem, found.certificate):
             self.run.best = self.at_the_start()
-        self.run.best = better(self.run.best, found)
+        self.run.best = better(self.run.best, found) if self.comparable else self.newest(found)
         self.found = found
         record = Record(
             self.problem.name, self.epochs, self.seconds, found.certificate, self.run.best.certificate,
@@ -283,6 +283,15 @@ class Loop:
         if isinstance(self.problem, KernelProblem):
             return certify_kernel(self.problem, point)
         return certify(self.problem, point)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether a lower objective is a better model: not where the kernel is indefinite, and nothing is convex."""
+        return self.problem.bounded or not isinstance(self.problem, KernelProblem)
+
+    def newest(self, found: Certified) -> Best:
+        """The point that was certified last."""
+        return Best(found.w, found.b, found.alpha, found.certificate)
 
     def at_the_start(self) -> Best:
         """The point before the first step, for a run that is lost before its first certificate."""

@@ -114,7 +114,8 @@ def train(
     Parameters
     ----------
     X : array, SciPy sparse matrix, or the path of a file in LIBSVM format (plain, .gz, .bz2, .xz, .zst)
-    y : labels of any type, two classes or more (then one class against the rest, for each); None for a file
+    y : labels of any type, two classes or more (then one class against the rest, or with a kernel each pair of
+        classes); None for a file
     loss : "hinge", "squared_hinge" or "logistic"
     C, lam : the weight of the losses, as C or as λ of λ/2‖w‖² + (1/n) Σ ℓ, C = 1/(nλ)
     bias : "free" (outside the norm), "regularised" (a constant feature of size `bias_scale`) or "none"
@@ -155,6 +156,10 @@ def train(
     if kernel is not None:
         strength, weights = penalty(len(codes), C, lam), checked_weights(weights, codes)
         check_settings(loss, strength)
+        if warm is not None:
+            raise ParameterError("warm is for linear machines: with a kernel, resume from a checkpoint instead")
+        if callable(kernel) and checkpoint is not None:
+            raise ParameterError("a run whose kernel is a Python function cannot be kept: no file holds code")
         named = find_solver("smo" if solver == "auto" else solver, options)
         run = Run(named, limits, checked_cache(cache), threads, seed, callback, keeping=keeping)
         meant = {"gamma": gamma, "sigma": sigma, "degree": degree, "coef0": coef0, "weights": weights}

@@ -166,7 +166,7 @@ class SVC(Classifier):
 class NuSVC(Classifier):
     """Support vector classification in which ν takes the place of C, and that proves how good it is.
 
-    ν is at most the part of margin errors and at least the part of support vectors. The other parameters and the
+    ν is at least the part of margin errors and at most the part of support vectors. The other parameters and the
     attributes are those of `SVC`. As in LIBSVM coefficients are divided by ρ, so that margins are at ±1; the
     certificate is of the problem before that.
 

@@ -32,7 +32,8 @@ STEPS = 200  # a variable of the batch, at most
 CHUNK = 1 << 11  # columns whose F changes at once
 PAUSE = 8  # batches between two looks for what can be left aside
 WORTH = 0.8  # what is left must be smaller than this
-TINY = 1e-12  # the least curvature
+TINY = 1e-12  # of the diagonal: the least curvature
+SMALLEST = 1e-300
 BIG = 1e300
 SETTLED = 1e-6  # violation at which an indefinite kernel is left
 
@@ -82,12 +83,21 @@ class Smo:
         state.round += 1
         state.visited += max(len(state.batch), 1)
         state.estimate = estimate(problem, state)
-        return Status.SETTLED if violation <= SETTLED and not problem.bounded else None
+        if violation > SETTLED or problem.bounded:
+            return None
+        if len(state.active) == len(state.beta):
+            return Status.SETTLED
+        self.renew(problem, state, problem.scores(state.beta))
+        return None
 
     def learn(self, problem: KernelProblem, state: Batches, found: Certified) -> None:
-        """A certificate has computed every F: all variables take part again."""
+        """A certificate has computed every F."""
         assert found.scores is not None
-        state.F = problem.forces(found.scores)
+        self.renew(problem, state, found.scores)
+
+    def renew(self, problem: KernelProblem, state: Batches, scores: np.ndarray) -> None:
+        """Every F is known exactly, and all variables take part again."""
+        state.F = problem.forces(scores)
         if len(state.active) < len(state.beta):
             state.active = np.arange(len(state.beta))
             if not problem.held.all:
@@ -142,7 +152,7 @@ def choose(problem: KernelProblem, state: Batches, size: int) -> tuple[float, np
     machine, active = problem.machine, state.active
     F, beta = state.F[active], state.beta[active]
     can_grow, can_fall = beta < machine.hi[active], beta > machine.lo[active]
-    kept = state.batch[len(state.batch) // 2 :]
+    kept = state.batch[max(len(state.batch) // 2, len(state.batch) - size // 2) :]
     fresh = np.ones(len(active), dtype=bool)
     fresh[np.searchsorted(active, kept)] = False
     groups = [np.ones(len(active), dtype=bool)]
@@ -204,6 +214,8 @@ def estimate(problem: KernelProblem, state: Batches) -> float:
         offsets[g] = 0.5 * (F[rising].max(initial=-BIG) + F[falling].min(initial=BIG))
     R = residuals(machine._replace(group=machine.group[active]), F, offsets)
     gap = float(np.sum((hi - beta) * np.maximum(R, 0.0) + (beta - lo) * np.maximum(-R, 0.0)))
+    if gap == 0.0:
+        return 0.0
     dual = 0.5 * float(np.sum(state.beta * (state.F - machine.q)))  # F is old where β is at 0 or has long been at C
     return gap / abs(dual + gap) if dual + gap != 0.0 else np.inf
 
@@ -259,7 +271,8 @@ def gains(F, fall, row, diagonal, own, highest, out):
     most = 0.0
     for k in range(F.size):
         d = max(highest - (F[k] + fall[k]), 0.0)
-        gain = d * d / max(own + diagonal[k] - 2.0 * row[k], TINY)
+        both = own + diagonal[k]
+        gain = d * d / max(both - 2.0 * row[k], TINY * both + SMALLEST)
         out[k] = gain
         most = max(most, gain)
     return most
@@ -295,7 +308,8 @@ def settle_pairs(K, diagonal, beta, lo, hi, F, group, groups, enough, steps):
         i = first(F, rise[g], highest)
         most = gains(F, fall[g], K[i], diagonal, diagonal[i], highest, gain)
         j = first(gain, none, most)
-        bend = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], TINY)
+        both = diagonal[i] + diagonal[j]
+        bend = max(both - 2.0 * K[i, j], TINY * both + SMALLEST)
         step = min((F[i] - F[j]) / bend, hi[i] - beta[i], beta[j] - lo[j])
         beta[i] = hi[i] if step == hi[i] - beta[i] else beta[i] + step
         beta[j] = lo[j] if step == beta[j] - lo[j] else beta[j] - step
@@ -313,12 +327,12 @@ def settle_singles(K, diagonal, beta, lo, hi, F, enough, steps):
         best, i = 0.0, -1
         for k in range(beta.size):
             force = min(F[k], 0.0) if beta[k] >= hi[k] else (max(F[k], 0.0) if beta[k] <= lo[k] else F[k])
-            gain = force * force / max(diagonal[k], TINY)
+            gain = force * force / max(diagonal[k], SMALLEST)
             if abs(force) > enough and gain > best:
                 best, i = gain, k
         if i < 0:
             break
-        new = min(max(beta[i] + F[i] / max(diagonal[i], TINY), lo[i]), hi[i])
+        new = min(max(beta[i] + F[i] / max(diagonal[i], SMALLEST), lo[i]), hi[i])
         step = new - beta[i]
         beta[i] = new
         for k in range(beta.size):

@@ -1,0 +1,79 @@
+"""PolynomialMap: the explicit φ of the polynomial kernel, as lectures write it, so that K(x, z) = ⟨φ(x), φ(z)⟩.
+
+(γ⟨x, z⟩ + r)^p is the inner product of all products of p factors out of √γ x_1, …, √γ x_d and √r, each product once,
+times √(p!/(k_1! k_2! …)) where k counts how often each factor is in it. With r = 0 the last factor is left out, and the
+products are of degree exactly p; else of all degrees up to p.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+from math import comb, factorial, prod, sqrt
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from maxmargin.errors import DataError, ParameterError
+from maxmargin.kernels import checked_degree, checked_gamma, checked_number
+from maxmargin.rows.take import take
+
+MOST = 10_000_000  # features
+
+
+class PolynomialMap(TransformerMixin, BaseEstimator):
+    """φ with ⟨φ(x), φ(z)⟩ = (γ⟨x, z⟩ + r)^p.
+
+    Parameters
+    ----------
+    degree : p
+    gamma : γ, a number, "scale" or "auto", as for the kernel
+    coef0 : r, 0 or above; 0 for products of degree exactly p
+
+    Attributes
+    ----------
+    powers_ : array (features, p): which factors each feature multiplies; d is the constant
+    n_features_in_ : d
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import PolynomialMap
+    >>> phi = PolynomialMap(degree=2, gamma=1.0, coef0=1.0)
+    >>> x, z = phi.fit_transform(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> round(float(x @ z), 9)  # (1*3 + 2*4 + 1)²
+    144.0
+    """
+
+    def __init__(self, *, degree: int = 2, gamma: Any = 1.0, coef0: float = 1.0) -> None:
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def fit(self, X: Any, y: Any = None) -> PolynomialMap:
+        """Count the products, and settle γ."""
+        X = validate_data(self, X, dtype=np.float64)
+        p, r = checked_degree(self.degree), checked_number("coef0", self.coef0)
+        if r < 0.0:
+            raise ParameterError(f"coef0={self.coef0!r} must be 0 or above: below, the kernel is no inner product")
+        factors = X.shape[1] + (r > 0.0)
+        if comb(factors + p - 1, p) > MOST:
+            raise DataError(
+                f"{X.shape[1]} features have {comb(factors + p - 1, p):,} products of degree {p}: use the kernel"
+            )
+        self.gamma_ = checked_gamma(self.gamma, take(X))
+        self.powers_ = np.array(list(combinations_with_replacement(range(factors), p)))
+        counts = (np.unique(powers, return_counts=True)[1] for powers in self.powers_)
+        self.scales_ = np.array([sqrt(factorial(p) / prod(map(factorial, k.tolist()))) for k in counts])
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """φ of every row."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        factors = np.hstack([sqrt(self.gamma_) * X, np.full((len(X), 1), sqrt(self.coef0))])
+        found = np.tile(self.scales_, (len(X), 1))
+        for chosen in self.powers_.T:
+            found *= factors[:, chosen]
+        return found
