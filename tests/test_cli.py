@@ -194,7 +194,7 @@ def test_a_model_is_named_after_its_data():
         (["train", "data.svm", "--time-limit", "0"], "(--time-limit)=0.0 must be"),
         (["train", "data.svm", "--loss", "l1"], "choose one of hinge"),
         (["train", "data.svm", "--bias", "maybe"], "choose one of none"),
-        (["train", "data.svm", "--solver", "smo"], "choose auto or one of"),
+        (["train", "data.svm", "--solver", "libsvm"], "choose auto or one of"),
         (["train", "data.svm", "--solver", "pegasos"], "use solver='dual_coordinate'"),
         (["train", "data.svm", "--seed", "-3"], "seed=-3 must be"),
         (["train", "data.svm", "--threads", "0"], "threads=0 must be"),

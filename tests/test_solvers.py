@@ -187,7 +187,7 @@ def test_an_unknown_solver_lists_the_known_ones():
         ParameterError,
         match=f"auto or one of {', '.join(SOLVERS)}",
     ):
-        find_solver("smo")
+        find_solver("libsvm")
 
 
 STEPPERS = [case for case in CASES if case[0] in STOCHASTIC]

@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from scipy import sparse
 
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.exponential import gaussian, gaussian_32
@@ -154,7 +153,7 @@ class Precomputed:
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
         """Looked up."""
         found = matrix_of(many.rows)[:, few.points.places]
-        out[...] = found.toarray() if sparse.issparse(found) else found
+        out[...] = found.toarray() if hasattr(found, "toarray") else found
 
     def diagonal(self, A: Points) -> np.ndarray:
         """Looked up."""
@@ -175,7 +174,7 @@ class Custom:
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
         """What the function says, if it is a matrix of that shape, of numbers."""
         found = self.function(matrix_of(many.rows), matrix_of(few.points.rows))
-        found = np.asarray(found.toarray() if sparse.issparse(found) else found)
+        found = np.asarray(found.toarray() if hasattr(found, "toarray") else found)
         if found.shape != out.shape:
             raise DataError(
                 f"the kernel function returned shape {found.shape} for {len(many)} rows against "
@@ -286,7 +285,7 @@ def check_square(rows: Rows) -> None:
     sizes = np.sqrt(np.abs(np.asarray(K.diagonal())))
     for start in range(0, n, BLOCK):
         lines, columns = K[start : start + BLOCK], K[:, start : start + BLOCK].T
-        if sparse.issparse(K):
+        if hasattr(K, "toarray"):
             lines, columns = lines.toarray(), columns.toarray()
         size = np.maximum(np.maximum(np.abs(lines), np.abs(columns)), np.outer(sizes[start : start + BLOCK], sizes))
         wrong = np.abs(lines - columns) > SYMMETRY * size

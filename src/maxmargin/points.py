@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from maxmargin.compiled import compiled
 from maxmargin.passes import squared_norms
@@ -117,6 +116,8 @@ def matrix_of(rows: Rows) -> Any:
     """Rows as users know them: an array, or a SciPy matrix."""
     if isinstance(rows, Dense):
         return rows.values
+    from scipy import sparse
+
     start, stop = rows.indptr[0], rows.indptr[-1]
     parts = (rows.values[start:stop], rows.indices[start:stop], rows.indptr - start)
     return sparse.csr_matrix(parts, (count_rows(rows), count_columns(rows)))
