@@ -12,6 +12,7 @@ after which w and α are put to their best lengths; unregularised logistic has n
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +57,12 @@ class Certificate:
     def __str__(self) -> str:
         """One line for people."""
         return f"objective {self.primal:.8g}, at most {max(self.relative_gap, 0.0):.2e} of it above the optimum"
+
+
+def summed(certificates: Iterable[Certificate]) -> Certificate:
+    """Of several problems taken together: their objectives add up."""
+    every = list(certificates)
+    return Certificate(sum(one.primal for one in every), sum(one.dual for one in every))
 
 
 @dataclass(frozen=True, eq=False)

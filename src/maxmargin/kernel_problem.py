@@ -132,9 +132,14 @@ class KernelProblem:
     def far_apart(self) -> bool:
         """Whether a Gaussian sees examples so long, even around their mean, that float32 loses their distances."""
         kernel = self.kernel
-        if not isinstance(kernel, Gaussian) or kernel.gamma * np.max(squared_norms(self.rows, self.threads)) <= FAR:
+        if not isinstance(kernel, Gaussian) or kernel.gamma * np.max(self.squared_norms) <= FAR:
             return False
         return bool(kernel.gamma * np.max(centred(self.points_of(None)).squares) > FAR)
+
+    @cached_property
+    def squared_norms(self) -> np.ndarray:
+        """‖x_i‖² of every row."""
+        return squared_norms(self.rows, self.threads)
 
     @cached_property
     def held(self) -> KernelRows:
@@ -145,7 +150,7 @@ class KernelProblem:
     @cached_property
     def diagonal(self) -> np.ndarray:
         """K′_ii of every variable; they are finite, or nothing can be computed."""
-        every = Points(self.rows, squared_norms(self.rows, self.threads), np.arange(self.n))
+        every = Points(self.rows, self.squared_norms, np.arange(self.n))
         found = self.kernel.diagonal(every)
         if not np.all(np.isfinite(found)):
             place = int(np.argmin(np.isfinite(found)))

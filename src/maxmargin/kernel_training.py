@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.certificate import Certificate
+from maxmargin.certificate import summed
 from maxmargin.errors import ParameterError
 from maxmargin.kernel_function import KernelFunction
 from maxmargin.kernel_model import KernelModel
@@ -110,7 +110,7 @@ def model_of(
             if other != c:
                 part = parts[place[min(c, other), max(c, other)]]
                 dual_coef[other - (other > c), own] = part.w[support[own]]
-    certificate = Certificate(sum(p.certificate.primal for p in parts), sum(p.certificate.dual for p in parts))
+    certificate = summed(part.certificate for part in parts)
     counts = np.bincount(codes[support], minlength=len(classes))
     b = np.array([part.b for part in parts])
     return KernelModel(

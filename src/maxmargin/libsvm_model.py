@@ -23,6 +23,7 @@ from maxmargin.files import replacing
 from maxmargin.kernel_model import KernelModel
 from maxmargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.rows.memory import Csr, Dense
+from maxmargin.rows.pick import pick
 
 TYPES = {"C-SVC": "c_svc", "nu-SVC": "nu_svc"}
 NAMES = {"linear": "linear", "polynomial": "polynomial", "gaussian": "rbf", "sigmoid": "sigmoid"}
@@ -126,12 +127,17 @@ def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[st
         "n": 0,
         "nnz": len(rows.values),
     }
-    lengths = np.diff(rows.indptr)[chosen]
-    places = np.concatenate([np.arange(rows.indptr[i], rows.indptr[i + 1]) for i in chosen]).astype(np.intp)
-    vectors = Csr(rows.values[places], rows.indices[places], np.concatenate([[0], np.cumsum(lengths)]), rows.d)
     nothing = Certificate(np.inf, -np.inf)
     return KernelModel(
-        labels[order], vectors, support[chosen], counts[order], dual_coef[:, chosen], b, kernel, nothing, training
+        labels[order],
+        pick(rows, chosen),
+        support[chosen],
+        counts[order],
+        dual_coef[:, chosen],
+        b,
+        kernel,
+        nothing,
+        training,
     )
 
 

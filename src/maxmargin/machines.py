@@ -7,6 +7,7 @@ import numpy as np
 from maxmargin.errors import ParameterError
 from maxmargin.kernel_problem import Machine
 from maxmargin.labels import show
+from maxmargin.problem import is_number
 
 
 def c_svc(y: np.ndarray, C: np.ndarray, bias: str = "free") -> Machine:
@@ -102,5 +103,5 @@ def filled(room: np.ndarray, total: float) -> np.ndarray:
 
 def check_nu(nu: float) -> None:
     """ν is a part of the examples."""
-    if isinstance(nu, bool) or not isinstance(nu, (int, float, np.number)) or not 0.0 < nu <= 1.0:
+    if not (is_number(nu) and 0.0 < nu <= 1.0):
         raise ParameterError(f"nu={nu!r} must be above 0 and at most 1: a part of the examples")

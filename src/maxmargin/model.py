@@ -140,11 +140,10 @@ def load(path: str | Path) -> Model:
         return read_libsvm_model(path)
     tensors, words = read_tensors(path, KIND, KERNEL_KIND)
     try:
+        classes = np.array(words["classes"], dtype=class_type(words["class_type"]))
         if "w" not in tensors:
-            classes = np.array(words["classes"], dtype=class_type(words["class_type"]))
             return kernel_model(path, tensors, words, classes)
         w, b, support, dual_coef = (tensors[name] for name in ("w", "b", "support", "dual_coef"))
-        classes = np.array(words["classes"], dtype=class_type(words["class_type"]))
         model = LinearModel(classes, w, b, support, dual_coef, Certificate(**words["certificate"]), words["training"])
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"{path}: the model lacks a part ({error}): it was not written by maxmargin") from error

@@ -76,6 +76,11 @@ class Outcome:
     seconds: float
     history: list[Record] = field(repr=False)
 
+    @property
+    def advice(self) -> str:
+        """What to make of the status."""
+        return self.status.advice
+
 
 @dataclass(frozen=True)
 class Keeping:
@@ -251,7 +256,7 @@ class Loop:
             return None
         proved = verdict(self.problem, found, done, self.epochs, self.seconds)
         if proved:
-            self.run.best = Best(found.w, found.b, found.alpha, found.certificate)
+            self.run.best = as_best(found)
         return self.conclude(proved)
 
     def costs_nothing(self) -> bool:
@@ -268,7 +273,7 @@ class Loop:
         self.certifying = time.perf_counter() - began
         if self.run.best is None and lost(self.problem, found.certificate):
             self.run.best = self.at_the_start()
-        self.run.best = better(self.run.best, found) if self.comparable else self.newest(found)
+        self.run.best = better(self.run.best, found) if self.comparable else as_best(found)
         self.found = found
         record = Record(
             self.problem.name, self.epochs, self.seconds, found.certificate, self.run.best.certificate,
@@ -289,16 +294,12 @@ class Loop:
         """Whether a lower objective is a better model: not where the kernel is indefinite, and nothing is convex."""
         return self.problem.bounded or not isinstance(self.problem, KernelProblem)
 
-    def newest(self, found: Certified) -> Best:
-        """The point that was certified last."""
-        return Best(found.w, found.b, found.alpha, found.certificate)
-
     def at_the_start(self) -> Best:
         """The point before the first step, for a run that is lost before its first certificate."""
         start = self.certified(self.solver.start(self.problem))
         if lost(self.problem, start.certificate):
             raise DataError("the objective is not a finite number: C or the features are too large; scale them down")
-        return Best(start.w, start.b, start.alpha, start.certificate)
+        return as_best(start)
 
     def show(self, record: Record, found: Certified) -> None:
         """Let the watcher look, with the clock stopped."""
@@ -357,10 +358,15 @@ def progressed(before: Certificate, after: Certificate) -> bool:
     return shrunk or lower or higher
 
 
+def as_best(found: Certified) -> Best:
+    """A certified point as the best one."""
+    return Best(found.w, found.b, found.alpha, found.certificate)
+
+
 def better(best: Best | None, found: Certified) -> Best:
     """The lower primal with its (w, b), the higher dual with its alpha."""
     if best is None:
-        return Best(found.w, found.b, found.alpha, found.certificate)
+        return as_best(found)
     w, b, primal = best.w, best.b, best.certificate.primal
     if found.certificate.primal < primal:
         w, b, primal = found.w, found.b, found.certificate.primal

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.certificate import Certificate
+from maxmargin.certificate import Certificate, summed
 from maxmargin.choose import choose
 from maxmargin.cores import thread_count
 from maxmargin.errors import DataError, ParameterError
@@ -195,23 +195,15 @@ def with_kernel(
     rows, classes, codes = data.rows, data.classes, data.codes
     with noticed() as interrupt:
         parts = one_against_one(rows, classes, codes, kernel, weights, make, replace(run, interrupt=interrupt))
-    status = max((part.status for part in parts), key=SEVERITY.index)
-    training = {**described, **run.words(rows, described["machine"], parts), "status": status.value}
-    model = model_of(rows, classes, codes, kernel, parts, training)
-    alpha = parts[0].alpha if len(parts) == 1 else np.stack([part.alpha for part in parts])
-    history = [record for part in parts for record in part.history]
-    seconds, epochs = sum(part.seconds for part in parts), training["epochs"]
+    training = {**described, **run.words(rows, described["machine"], parts), "status": worst(parts).value}
     why = "pairs of dual variables, in batches that share their rows of the kernel"
-    return Result(model, model.certificate, status, history, alpha, run.solver.name, why, seconds, epochs, parts)
+    return together(model_of(rows, classes, codes, kernel, parts, training), parts, run.solver.name, why)
 
 
 def joined(
     classes: np.ndarray, codes: np.ndarray, parts: list[Outcome], solver: str, why: str, training: dict[str, Any]
 ) -> Result:
     """One result from the outcomes of the two-class problems."""
-    certificate = Certificate(sum(p.certificate.primal for p in parts), sum(p.certificate.dual for p in parts))
-    status = max((part.status for part in parts), key=SEVERITY.index)
-    epochs = sum(part.epochs for part in parts)
     alpha = np.stack([part.alpha for part in parts])
     support = np.flatnonzero(np.any(alpha > 0, axis=0))
     signed = np.stack([signs(codes[support], side) for side in sides(classes)]) * alpha[:, support]
@@ -221,21 +213,31 @@ def joined(
         np.array([part.b for part in parts]),
         support,
         signed,
-        certificate,
-        {**training, "status": status.value, "epochs": epochs},
+        summed(part.certificate for part in parts),
+        {**training, "status": worst(parts).value, "epochs": sum(part.epochs for part in parts)},
     )
+    return together(model, parts, solver, why)
+
+
+def together(model: Model, parts: list[Outcome], solver: str, why: str) -> Result:
+    """One result from a model and the outcomes of which it was made."""
     return Result(
         model,
-        certificate,
-        status,
+        model.certificate,
+        worst(parts),
         [record for part in parts for record in part.history],
-        alpha[0] if len(parts) == 1 else alpha,
+        parts[0].alpha if len(parts) == 1 else np.stack([part.alpha for part in parts]),
         solver,
         why,
         sum(part.seconds for part in parts),
-        epochs,
+        sum(part.epochs for part in parts),
         parts,
     )
+
+
+def worst(parts: list[Outcome]) -> Status:
+    """The worst among their endings."""
+    return max((part.status for part in parts), key=SEVERITY.index)
 
 
 def gather(X: Any, y: Any, zero_based: bool, threads: int) -> tuple[Rows, Any]:

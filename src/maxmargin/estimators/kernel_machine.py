@@ -23,7 +23,7 @@ from maxmargin.points import matrix_of
 from maxmargin.rows.memory import Rows
 from maxmargin.solve import Outcome
 from maxmargin.solvers import find_solver
-from maxmargin.training import checked_cache, checked_limits
+from maxmargin.training import Result, checked_cache, checked_limits
 
 
 class KernelMachine(BaseEstimator):
@@ -70,13 +70,12 @@ class KernelMachine(BaseEstimator):
         self.n_iter_: Any = max(1, int(np.ceil(outcome.epochs)))
         self._conclude(outcome)
 
-    def _conclude(self, ended: Any) -> None:
+    def _conclude(self, ended: Outcome | Result) -> None:
         """Keep certificate and status; say so where it falls short."""
         self.certificate_ = ended.certificate
         self.fit_status_ = int(ended.status is not Status.CONVERGED)
         if self.fit_status_:
-            advice = ended.status.advice if isinstance(ended, Outcome) else ended.advice
-            warnings.warn(f"{ended.certificate}. {advice}", ConvergenceWarning, stacklevel=4)
+            warnings.warn(f"{ended.certificate}. {ended.advice}", ConvergenceWarning, stacklevel=4)
 
     def _function(self) -> KernelFunction:
         check_is_fitted(self, "model_")
