@@ -49,7 +49,7 @@ def draw(kept: Path, picture: Path) -> None:
 def fill(axis, key: records.Problem, runs: records.Runs) -> None:
     from matplotlib.ticker import NullFormatter
 
-    best = records.optimum(runs)
+    best = records.best_bound(runs)
     for who in records.contenders(runs):
         found = sorted((run["seconds"], max(records.above(run, best), FLOOR)) for run in records.of(runs, who))
         if found:

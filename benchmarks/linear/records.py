@@ -1,7 +1,8 @@
 """The runs of the race: one line of JSON each, the lines of a problem appended together, its optimum last.
 
-What counts as suboptimality is decided here. A peer's is measured from the optimum of the problem, maxmargin's from the
-bound of that very run, which is what its certificate proves.
+What counts as suboptimality is decided here. A peer's is measured from the best bound that anyone proved, maxmargin's
+from the bound of that very run, which is what its certificate proves. Where the best bound is not much nearer to the
+lowest objective than a level asks, who reached that level is not known: the problem is undecided.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import json
 from pathlib import Path
 
 LEVELS = (1e-3, 1e-4, 1e-6)
-TIGHT = 1e-7
 OURS = "maxmargin"
 OPTIMUM = "optimum"
 
@@ -48,14 +48,10 @@ def bound_gap(runs: Runs) -> float | None:
     return (lowest - bound) / lowest if max(abs(bound), abs(lowest)) < float("inf") else None
 
 
-def tight(runs: Runs) -> bool:
+def decided(runs: Runs, level: float = LEVELS[-1]) -> bool:
+    """Whether the bound is near enough to the optimum to say who came within the level of it."""
     gap = bound_gap(runs)
-    return gap is not None and gap <= TIGHT
-
-
-def optimum(runs: Runs) -> float:
-    """The certified bound if it is tight, else the lowest objective seen."""
-    return best_bound(runs) if tight(runs) else lowest_primal(runs)
+    return gap is not None and gap <= level / 10
 
 
 def of(runs: Runs, contender: str) -> Runs:
@@ -79,7 +75,7 @@ def certified(run: dict, best: float) -> float:
 
 def seconds_to(level: float, runs: Runs, contender: str) -> float | None:
     """The shortest run that reached the level."""
-    best = optimum(runs)
+    best = best_bound(runs)
     return min((run["seconds"] for run in of(runs, contender) if certified(run, best) <= level), default=None)
 
 

@@ -22,11 +22,13 @@ from report import heading, publish, table
 
 PEERS = ("scikit-learn", "liblinear-official", "snapml", "vowpalwabbit")
 LEVEL = 1e-4  # where the contenders are compared
+NONE, UNKNOWN = "none", "undecided"
 ABOUT = """\
 Seconds until the objective is within a level of the optimum, as a part of the objective: the shortest run that reached
 it. maxmargin reaches a level when its own certificate proves it; a peer, which proves nothing, when its objective
-measured afterwards is that near to the certified optimum. A contender that never reached a level counts as having taken
-the limit, or its longest run if that is longer; tables show it as > that time. {where}
+measured afterwards is that near to the best bound that anyone proved. A contender that never reached a level counts as
+having taken the limit, or its longest run if that is longer; tables show it as > that time. Where no bound is within
+a tenth of the level of the lowest objective, nobody can tell who reached it: the problem is undecided. {where}
 """
 
 
@@ -59,10 +61,6 @@ def about(problems: dict[Problem, Runs]) -> str:
     limits = sorted({runs[-1]["limit"] for runs in problems.values()})
     where = f"The limit was {' or '.join(f'{limit:g}' for limit in limits)} seconds; the runs are of {dates[0]}"
     where += f" to {dates[-1]}." if dates[-1] > dates[0] else "."
-    loose = [problem for problem, runs in problems.items() if not records.tight(runs)]
-    if loose:
-        names = "; ".join(" ".join(problem) for problem in loose)
-        where += f" Not certified to {records.TIGHT:g}, so measured from the lowest objective seen: {names}."
     return ABOUT.format(where=where)
 
 
@@ -70,16 +68,22 @@ def summary(problems: dict[Problem, Runs]) -> str:
     ours, best = times(problems, OURS), {problem: fastest(runs)[1] for problem, runs in problems.items()}
     liblinears = {problem: liblinear(runs)[0] for problem, runs in problems.items()}
     missed = [problem for problem, runs in problems.items() if records.seconds_to(LEVEL, runs, OURS) is None]
+    unknown = [problem for problem, runs in problems.items() if not records.decided(runs, LEVEL)]
     won = sum(ours[problem] <= best[problem] for problem in problems if problem not in missed)
     slower_tight = mean_ratio(times(problems, OURS, 1e-6), times(problems, OURS, 1e-3))
     lines = [
         f"Problems: {len(problems)}.",
         f"As fast as the fastest peer to {LEVEL:g}, or faster: {won}.",
-        f"Not certified to {LEVEL:g} within the limit: {'; '.join(map(' '.join, missed)) or 'none'}.",
+        f"Not certified to {LEVEL:g} within the limit: {named(missed)}.",
+        f"Of these undecided, as the optimum is not known well enough: {named(unknown)}.",
         f"LIBLINEAR's seconds to {LEVEL:g} over ours, geometric mean: {mean_ratio(liblinears, ours):.2f}.",
         f"Our seconds to 1e-6 over ours to 1e-3, geometric mean: {slower_tight:.2f}.",
     ]
     return "## Summary\n\n" + "\n".join(f"- {line}" for line in lines) + "\n"
+
+
+def named(problems: list[Problem]) -> str:
+    return f"{len(problems)} ({'; '.join(map(' '.join, problems))})" if problems else "none"
 
 
 def times(problems: dict[Problem, Runs], who: str, level: float = LEVEL) -> dict[Problem, float]:
@@ -91,10 +95,12 @@ def mean_ratio(above: dict[Problem, float], below: dict[Problem, float]) -> floa
 
 
 def fastest(runs: Runs) -> tuple[str, float]:
-    """The peer that was first at the level; the limit if none got there."""
+    """The peer that was first at the level; the limit if none got there or nobody can tell."""
+    if not records.decided(runs, LEVEL):
+        return UNKNOWN, runs[-1]["limit"]
     peers = {who: records.seconds_to(LEVEL, runs, who) for who in records.contenders(runs) if who != OURS}
     there = [(who, seconds) for who, seconds in peers.items() if seconds is not None]
-    return min(there, key=lambda pair: pair[1], default=("none", runs[-1]["limit"]))
+    return min(there, key=lambda pair: pair[1], default=(NONE, runs[-1]["limit"]))
 
 
 def liblinear(runs: Runs) -> tuple[float, str]:
@@ -121,7 +127,9 @@ def by_problem(problems: dict[Problem, Runs]) -> str:
 def problem_cells(runs: Runs) -> list[str]:
     who, seconds = fastest(runs)
     ratio = seconds / records.seconds_or_limit(LEVEL, runs, OURS)
-    sign = "> " if who == "none" else ""
+    if who == UNKNOWN:
+        return [*(cell(level, runs, OURS) for level in LEVELS), who, "?", "?", "?"]
+    sign = "> " if who == NONE else ""
     return [
         *(cell(level, runs, OURS) for level in LEVELS),
         who,
@@ -143,7 +151,7 @@ def by_contender(problems: dict[Problem, Runs]) -> str:
 
 def reached(runs: Runs, who: str) -> str:
     """The least suboptimality of its runs, or why there is none."""
-    best = records.optimum(runs)
+    best = records.best_bound(runs)
     least = min((records.above(run, best) for run in records.of(runs, who)), default=None)
     if least is None:
         return next((run["failure"] for run in runs if run["contender"] == who and "failure" in run), "nothing finite")
@@ -156,7 +164,7 @@ def slower(problems: dict[Problem, Runs]) -> str:
     for problem, runs in problems.items():
         who, seconds = fastest(runs)
         ratio = ours[problem] / seconds
-        if who != "none" and ratio > 1.0:
+        if who not in (NONE, UNKNOWN) and ratio > 1.0:
             lines.append((ratio, f"- {' '.join(problem)}: {who}, {ratio:.2f} times"))
     text = "\n".join(line for _, line in sorted(lines, reverse=True)) or "None."
     return f"## Where a peer is faster\n\nTo {LEVEL:g}, and how many times.\n\n{text}\n"
