@@ -246,6 +246,13 @@ def test_implicit_steps_in_its_three_cases(length, w, expected):
     assert scale * v[0] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("batch", [7, 33, 79])
+def test_pegasos_arrives_with_batches_that_do_not_divide_the_examples(batch):
+    problem = posed(*overlapping(n=80, d=3), bias="none")
+    outcome = solve(problem, find_solver("pegasos", {"batch": batch}), Limits(tol=5e-3, max_epochs=3000))
+    assert outcome.certificate.relative_gap <= 5e-3
+
+
 def test_pegasos_in_batches_of_all_is_subgradient_descent():
     X, y = overlapping(n=50)
     problem = posed(X, y, bias="none")

@@ -1,10 +1,10 @@
 """Pegasos: stochastic subgradients in batches, with the step 1/(λt).
 
 Solves   min_w ½‖w‖² + Σ C_i max(0, 1 − y_i⟨w, x_i⟩)       (in the λ-form, λ = 1/Σ C_i)
-Step     A_t = the next k examples;  w ← (1 − 1/t) w + (n / (k t)) Σ_{i ∈ A_t, m_i < 1} C_i y_i x_i,
+Step     A_t = the next k examples;  w ← (1 − 1/t) w + (N/t) Σ_{i ∈ A_t, m_i < 1} C_i y_i x_i,  N batches an epoch,
          then, if asked for, back into the ball ‖w‖ ≤ √(Σ C_i) that holds the optimum
 Batch    k = 1 is stochastic subgradient descent, k = n the subgradient method
-Keeps    α_i = (n / (k t)) C_i · (times i was in a batch with m_i < 1): feasible, and w = w(α)
+Keeps    α_i = (N/t) C_i · (times i was in a batch with m_i < 1): feasible, and w = w(α)
 Costs    one epoch: O(nnz) time, O(n + d) memory
 After    Shalev-Shwartz, Singer, Srebro, Cotter, Mathematical Programming 2011
 """
@@ -34,8 +34,7 @@ class Pegasos:
     project: bool = False
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.batch, int) and self.batch >= 1):
-            raise ParameterError(f"batch={self.batch!r} must be a whole number from 1 to the number of examples")
+        check_batch(self.batch)
         if not isinstance(self.project, bool):
             raise ParameterError(f"project={self.project!r} must be true or false")
 
@@ -62,10 +61,16 @@ class Pegasos:
         return stand(problem, state)
 
 
+def check_batch(batch: int) -> None:
+    """Refuse what is no number of examples."""
+    if not (isinstance(batch, int) and batch >= 1):
+        raise ParameterError(f"batch={batch!r} must be a whole number from 1 to the number of examples")
+
+
 @compiled
 def walk(rows, y, C, Q, B2, v, a, scale, s, t, order, start, stop, k, hit, radius):
     """Visit order[start:stop], k examples a step; `radius` is the square of the ball's."""
-    n = order.size
+    batches = -(-order.size // k)
     norm = 0.0
     if radius < np.inf:
         for j in range(v.size):
@@ -84,7 +89,7 @@ def walk(rows, y, C, Q, B2, v, a, scale, s, t, order, start, stop, k, hit, radiu
         for j in range(size):
             if hit[j]:
                 i = order[first + j]
-                step = n / (k * t) * C[i] / scale
+                step = batches / t * C[i] / scale
                 if radius < np.inf:
                     norm += step * (2.0 * y[i] * dot(rows, i, v) + step * Q[i])
                 axpy(rows, i, step * y[i], v)

@@ -2,9 +2,9 @@
 
 Explicit or implicit, one example or a batch of k, every step has the shape
 
-    w ← (1 − γ) w + γ (n/k) Σ a_i y_i x_i,     0 ≤ a_i ≤ C_i:  what the step gives to example i
+    w ← (1 − γ) w + γ N Σ a_i y_i x_i,     0 ≤ a_i ≤ C_i:  what the step gives to example i, of N steps an epoch
 
-so with  α ← (1 − γ) α + γ (n/k) Σ a_i e_i  it is w = w(α) all the way. With γ_t = 1/t and shuffled epochs α_i is the
+so with  α ← (1 − γ) α + γ N Σ a_i e_i  it is w = w(α) all the way. With γ_t = 1/t and shuffled epochs α_i is the
 mean of what example i was given in its visits, and so lies in its box: a feasible dual point, and a true duality gap.
 Other schedules may leave the box; the certificate then puts α back, and is looser.
 
