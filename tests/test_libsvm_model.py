@@ -91,7 +91,7 @@ def test_what_libsvm_does_not_know_is_refused(tmp_path):
     ("text", "words"),
     [
         ("svm_type c_svc\n", "no line SV"),
-        ("svm_type one_class\nSV\n", "type one_class"),
+        ("svm_type two_class\nSV\n", "type two_class"),
         ("svm_type c_svc\nkernel_type rbf\nSV\n", "no whole LIBSVM model"),
         ("svm_type c_svc\nkernel_type cubic\nrho 0\nlabel 1 2\nnr_sv 1 1\nSV\n1 1:1\n-1 1:2\n", "cubic"),
         ("svm_type c_svc\nkernel_type linear\nrho 0\nlabel 1 2\nnr_sv 1 2\nSV\n1 1:1\n-1 1:2\n", "do not fit together"),

@@ -18,6 +18,8 @@ _HOMES = {
     "load": "maxmargin.model",
     "write_libsvm_model": "maxmargin.libsvm_model",
     "KernelModel": "maxmargin.kernel_model",
+    "KernelFunction": "maxmargin.kernel_function",
+    "ApproximateModel": "maxmargin.approximate_model",
     "LinearSVC": "maxmargin.estimators.linear_svc",
     "SVC": "maxmargin.estimators.svc",
     "NuSVC": "maxmargin.estimators.svc",
@@ -40,6 +42,7 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604
 
 if TYPE_CHECKING:
+    from maxmargin.approximate_model import ApproximateModel as ApproximateModel
     from maxmargin.certificate import Certificate as Certificate
     from maxmargin.errors import DataError as DataError
     from maxmargin.errors import FileError as FileError
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators.svc import NuSVC as NuSVC
     from maxmargin.estimators.svr import SVR as SVR
     from maxmargin.estimators.svr import NuSVR as NuSVR
+    from maxmargin.kernel_function import KernelFunction as KernelFunction
     from maxmargin.kernel_model import KernelModel as KernelModel
     from maxmargin.libsvm_model import write_libsvm_model as write_libsvm_model
     from maxmargin.model import LinearModel as LinearModel

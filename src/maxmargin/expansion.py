@@ -13,7 +13,34 @@ from maxmargin.points import Points, parts_of, points_of
 from maxmargin.rows.memory import Csr, Dense, Rows, count_columns
 
 
-class Expansion:
+class Widths:
+    """What a model says about rows that are too wide or too narrow."""
+
+    @property
+    def d(self) -> int:
+        """Features; for a precomputed kernel, training examples."""
+        raise NotImplementedError
+
+    def fitting(self, rows: Rows) -> Rows:
+        """Rows with as many columns as there were in training: sparse ones may have fewer."""
+        d = count_columns(rows)
+        if isinstance(rows, Csr) and d <= self.d:
+            return rows._replace(d=self.d)
+        self.check_width(d, "X", exactly=True)
+        return rows
+
+    def check_width(self, d: int, name: str, exactly: bool = False) -> None:
+        """Refuse data with more columns than there were in training, or with fewer too."""
+        if d > self.d or (exactly and d != self.d):
+            raise DataError(
+                f"{name} has {d} {self.columns_are}, but the model was trained with {self.d}: "
+                "predict on data prepared like the training data"
+            )
+
+    columns_are = "features"
+
+
+class Expansion(Widths):
     """Support vectors, their row numbers in the training data, and the kernel; the rest is in the models."""
 
     vectors: Rows
@@ -25,6 +52,11 @@ class Expansion:
     def d(self) -> int:
         """Features; for a precomputed kernel, training examples."""
         return int(self.training["d"])
+
+    @property
+    def columns_are(self) -> str:  # type: ignore[override]
+        """What the columns of X stand for."""
+        return "columns" if isinstance(self.kernel, Precomputed) else "features"
 
     def points(self) -> Points:
         """The support vectors as the kernel wants them."""
@@ -45,24 +77,21 @@ class Expansion:
             self.training["d"] = d
             if isinstance(self.vectors, Csr):
                 self.vectors = self.vectors._replace(d=d)
-        if isinstance(rows, Csr) and d <= self.d:
-            return rows._replace(d=self.d)
-        self.check_width(d, "X", exactly=True)
-        return rows
+        return super().fitting(rows)
 
     def check_width(self, d: int, name: str, exactly: bool = False) -> None:
-        """Refuse data with more columns than there were in training, or with fewer too."""
-        if (d > self.d and not self.training.get("widens")) or (exactly and d != self.d):
-            what = "columns" if isinstance(self.kernel, Precomputed) else "features"
-            raise DataError(
-                f"{name} has {d} {what}, but the model was trained with {self.d}: "
-                "predict on data prepared like the training data"
-            )
+        """Refuse data of another width, unless the model does not know its own."""
+        if exactly or not self.training.get("widens"):
+            super().check_width(d, name, exactly)
 
     def vector_tensors(self) -> dict[str, np.ndarray]:
         """The support vectors as arrays, for a file."""
-        arrays = {name: value for name, value in self.vectors._asdict().items() if name != "d"}
-        return {"support": self.support, **{f"vectors.{name}": value for name, value in arrays.items()}}
+        return {"support": self.support, **tensors_of(self.vectors)}
+
+
+def tensors_of(rows: Rows) -> dict[str, np.ndarray]:
+    """Rows as arrays, for a file."""
+    return {f"vectors.{name}": value for name, value in rows._asdict().items() if name != "d"}
 
 
 def vectors_of(tensors: dict[str, np.ndarray], d: int) -> Rows:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maxmargin.certificate import Certificate
 from maxmargin.cores import thread_count
-from maxmargin.expansion import Expansion
+from maxmargin.errors import FileError, MaxmarginError
+from maxmargin.expansion import Expansion, vectors_of
 from maxmargin.kernel_blocks import combination
-from maxmargin.kernels import Kernel
+from maxmargin.kernels import Kernel, kernel_of, words_of
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
+from maxmargin.tensorfile import write_tensors
+
+KIND = "kernel function"
+ONE_CLASS = "one-class"
+ROUNDING = 1e-9
 
 
 @dataclass(eq=False)
@@ -40,10 +47,48 @@ class KernelFunction(Expansion):
     certificate: Certificate
     training: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def machine(self) -> str:
+        """What it was trained as."""
+        return str(self.training.get("machine", ""))
+
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """Its value for each row."""
+        """Its value for each row; that of one class is 0 on the edge of the region, as far as numbers tell."""
         rows, threads = take(X), thread_count(threads)
         found, vectors = np.full(count_rows(rows), self.b), self.points()
         for part, many in self.parts(rows, threads):
             found[part] += combination(self.kernel, many, vectors, self.coefficients[:, None], threads)[:, 0]
+        if self.machine == ONE_CLASS:
+            found[np.abs(found) <= ROUNDING * abs(self.b)] = 0.0
         return found
+
+    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The values; of one class 1 inside the region and on its edge, −1 outside."""
+        values = self.decide(X, threads)
+        return np.where(values >= 0.0, 1, -1) if self.machine == ONE_CLASS else values
+
+    def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """A function has none."""
+        raise MaxmarginError(f"a model of {self.machine} has no probabilities: they are for classes")
+
+    def save(self, path: str | Path) -> None:
+        """Write one safetensors file, atomically; the same model gives the same bytes."""
+        words = {
+            "b": self.b,
+            "width": self.width,
+            "certificate": {"primal": self.certificate.primal, "dual": self.certificate.dual},
+            "kernel": words_of(self.kernel),
+            "training": self.training,
+        }
+        write_tensors(path, KIND, {"coefficients": self.coefficients, **self.vector_tensors()}, words)
+
+
+def kernel_function(path: str | Path, tensors: dict[str, np.ndarray], words: dict[str, Any]) -> KernelFunction:
+    """The function of a file's tensors and words, if they fit together."""
+    vectors = vectors_of(tensors, int(words["training"]["d"]))
+    support, coefficients = tensors["support"], tensors["coefficients"]
+    if not coefficients.shape == support.shape == (count_rows(vectors),):
+        raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
+    kernel, certificate = kernel_of(words["kernel"]), Certificate(**words["certificate"])
+    b, width = float(words["b"]), float(words["width"])
+    return KernelFunction(vectors, support, coefficients, b, width, kernel, certificate, words["training"])

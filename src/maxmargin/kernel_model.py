@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.calibration import couple, pair_probabilities
 from maxmargin.certificate import Certificate
 from maxmargin.cores import thread_count
 from maxmargin.errors import FileError, MaxmarginError
@@ -43,6 +44,7 @@ class KernelModel(Expansion):
     kernel : what takes the place of the inner product
     certificate : of the training, summed over the pairs
     training : words about the training
+    sigmoids : array (number of pairs, 2): A and B of each pair's probabilities, or None (see calibration)
     """
 
     classes: np.ndarray
@@ -54,6 +56,7 @@ class KernelModel(Expansion):
     kernel: Kernel
     certificate: Certificate
     training: dict[str, Any] = field(default_factory=dict)
+    sigmoids: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -106,8 +109,11 @@ class KernelModel(Expansion):
         return np.asarray(self.classes[np.argmax(self.votes(self.decide_pairs(X, threads)), axis=1)])
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """A model of loss hinge has none."""
-        raise MaxmarginError("a kernel model has no probabilities: train a linear one with loss='logistic'")
+        """P(class | x), one column a class, of a model that was trained with `probability`."""
+        if self.sigmoids is None:
+            raise MaxmarginError("the model has no probabilities: train with probability=True (--probability)")
+        pairs = pair_probabilities(self.decide_pairs(X, threads), self.sigmoids)
+        return couple(pairs, len(self.classes))
 
     def save(self, path: str | Path) -> None:
         """Write one safetensors file, atomically; the same model gives the same bytes."""
@@ -119,6 +125,8 @@ class KernelModel(Expansion):
             "training": self.training,
         }
         tensors = {"n_support": self.n_support, "dual_coef": self.dual_coef, "b": self.b, **self.vector_tensors()}
+        if self.sigmoids is not None:
+            tensors["sigmoids"] = self.sigmoids
         write_tensors(path, KIND, tensors, words)
 
 
@@ -128,9 +136,12 @@ def kernel_model(
     """The model of a file's tensors and words, if they fit together."""
     vectors = vectors_of(tensors, int(words["training"]["d"]))
     support, n_support, dual_coef, b = (tensors[name] for name in ("support", "n_support", "dual_coef", "b"))
-    k, count = len(classes), len(support)
+    sigmoids, k, count = tensors.get("sigmoids"), len(classes), len(support)
     fits = dual_coef.shape == (k - 1, count) and b.shape == (k * (k - 1) // 2,) and n_support.shape == (k,)
+    fits = fits and (sigmoids is None or sigmoids.shape == (len(b), 2))
     if not fits or count_rows(vectors) != count or n_support.sum() != count:
         raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
     kernel, certificate = kernel_of(words["kernel"]), Certificate(**words["certificate"])
-    return KernelModel(classes, vectors, support, n_support, dual_coef, b, kernel, certificate, words["training"])
+    return KernelModel(
+        classes, vectors, support, n_support, dual_coef, b, kernel, certificate, words["training"], sigmoids
+    )

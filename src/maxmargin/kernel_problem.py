@@ -58,6 +58,16 @@ class Machine(NamedTuple):
     sums: np.ndarray
     start: np.ndarray
 
+    @property
+    def labels(self) -> np.ndarray:
+        """Y of a C-SVC, ±1."""
+        return -self.q
+
+    @property
+    def width(self) -> np.ndarray:
+        """How much room each variable has: of a C-SVC, C_i."""
+        return np.asarray(self.hi - self.lo)
+
 
 @dataclass(frozen=True, eq=False)
 class KernelProblem:

@@ -72,6 +72,10 @@ class KernelRows:
             self.compute(missing)
         return np.asarray(self.place[wanted])
 
+    def one(self, example: int) -> np.ndarray:
+        """The row of one example in float64: the same bits, whatever else is held."""
+        return np.asarray(self.values[self.take(np.array([example]))[0]], dtype=np.float64)
+
     def compute(self, missing: np.ndarray) -> None:
         """Compute rows, into room that is free, or in place of those used least lately."""
         self.grow(missing)

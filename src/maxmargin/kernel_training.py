@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from threading import Event
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.calibration import FOLDS, fit_sigmoid, folds_of
 from maxmargin.certificate import summed
 from maxmargin.errors import ParameterError
 from maxmargin.kernel_function import KernelFunction
@@ -25,6 +26,7 @@ from maxmargin.solve import Callback, Keeping, Limits, Outcome, solve
 from maxmargin.solvers.base import Solver
 
 NOT_KEPT = Keeping()
+TOLERABLE = 1e-3  # relative gap of a machine from which only probabilities are learnt
 Make = Callable[[np.ndarray, np.ndarray, tuple[Any, Any]], Machine]
 
 
@@ -58,23 +60,79 @@ class Run:
         }  # fmt: skip
 
 
-def one_against_one(
-    rows: Rows, classes: np.ndarray, codes: np.ndarray, kernel: Kernel, strengths: np.ndarray, make: Make, run: Run
-) -> list[Outcome]:
-    """Train the machine of each pair of classes, the first one positive; an interrupt leaves the rest at the start."""
-    pairs = list(combinations(range(len(classes)), 2))
-    shares = time_shares(run.limits, len(pairs))
-    outcomes = []
-    for part, (i, j) in enumerate(pairs):
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two classes, the first one positive: the row numbers of their examples, those rows, and a C or weight for each.
+
+    Of these examples `make` makes a machine.
+    """
+
+    members: np.ndarray
+    rows: Rows
+    y: np.ndarray
+    strengths: np.ndarray
+    classes: tuple[Any, Any]
+    kernel: Kernel
+    make: Make
+    name: str
+
+    def solve(self, run: Run, chosen: np.ndarray | None = None, name: str = "") -> Outcome:
+        """Train on the chosen ones, or on all; coefficients are in their places among the rows of the pair."""
+        every = np.arange(len(self.y)) if chosen is None else chosen
+        machine = self.make(self.y[every], self.strengths[every], self.classes[::-1])
+        rows = self.rows if chosen is None else subset(self.rows, chosen, self.kernel)
+        return spread(run.solve(rows, self.kernel, machine, name or self.name), machine, every, len(self.y))
+
+    def held_out(self, run: Run) -> np.ndarray:
+        """The decision value of each example by a machine that was not trained on its fold."""
+        folds, values = folds_of(self.y), np.empty(len(self.y))
+        shares = time_shares(run.limits, FOLDS)
+        for fold in range(FOLDS):
+            own, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            present = np.unique(self.y[rest[self.strengths[rest] > 0.0]])
+            if len(present) < 2:
+                values[own] = np.sum(present)
+                continue
+            name = f"{self.name} without fold {fold + 1} of {FOLDS}".strip()
+            outcome = self.solve(replace(run, limits=next(shares)), rest, name)
+            function = function_of(self.rows, self.kernel, outcome, {"d": count_columns(self.rows)})
+            values[own] = function.decide(pick(self.rows, own), run.threads)
+        return values
+
+
+def pairs_of_classes(
+    rows: Rows, classes: np.ndarray, codes: np.ndarray, kernel: Kernel, strengths: np.ndarray, make: Make
+) -> Iterator[Pair]:
+    """Each pair of classes, one at a time."""
+    for i, j in combinations(range(len(classes)), 2):
         members = np.flatnonzero((codes == i) | (codes == j))
         y = np.where(codes[members] == i, 1.0, -1.0)
         check_both_classes(y, strengths[members])
-        own = replace(run, limits=next(shares), keeping=own_file(run.keeping, part, len(pairs)))
-        machine = make(y, strengths[members], (classes[j], classes[i]))
-        name = "" if len(pairs) == 1 else f"{show(classes[i])} against {show(classes[j])}"
+        name = "" if len(classes) == 2 else f"{show(classes[i])} against {show(classes[j])}"
         some = rows if len(members) == len(codes) else subset(rows, members, kernel)
-        outcomes.append(spread(own.solve(some, kernel, machine, name), machine, members, len(codes)))
+        yield Pair(members, some, y, strengths[members], (classes[i], classes[j]), kernel, make, name)
+
+
+def one_against_one(pairs: Iterable[Pair], count: int, n: int, run: Run) -> list[Outcome]:
+    """Train the machine of each pair; an interrupt leaves the rest at the start."""
+    shares = time_shares(run.limits, count)
+    outcomes = []
+    for part, pair in enumerate(pairs):
+        own = replace(run, limits=next(shares), keeping=own_file(run.keeping, part, count))
+        outcomes.append(placed(pair.solve(own), pair.members, n))
     return outcomes
+
+
+def calibrated(pairs: Iterable[Pair], count: int, run: Run) -> np.ndarray:
+    """A and B of each pair, from five machines more; an interrupt leaves these at the start."""
+    limits = replace(run.limits, tol=max(run.limits.tol, TOLERABLE))
+    shares = time_shares(limits, count)
+    found = []
+    for pair in pairs:
+        values = pair.held_out(replace(run, limits=next(shares), keeping=NOT_KEPT))
+        counted = pair.strengths > 0.0
+        found.append(fit_sigmoid(values[counted], pair.y[counted] > 0.0))
+    return np.array(found)
 
 
 def subset(rows: Rows, members: np.ndarray, kernel: Kernel) -> Rows:
@@ -88,16 +146,28 @@ def subset(rows: Rows, members: np.ndarray, kernel: Kernel) -> Rows:
 
 
 def spread(outcome: Outcome, machine: Machine, members: np.ndarray, n: int) -> Outcome:
-    """The same outcome, its coefficients in their places among all rows; of ν-SVC divided by ρ, as LIBSVM does."""
+    """The same outcome, its coefficients in their places among more rows; of ν-SVC divided by ρ, as LIBSVM does."""
     rho = -outcome.w[-1] if machine.kind == "nu-SVC" else 1.0
     scale = 1.0 / rho if rho > 0.0 else 1.0
+    coefficients, alpha = scale * outcome.w[: len(members)], scale * np.abs(outcome.alpha)
+    return placed(replace(outcome, w=coefficients, b=scale * outcome.b, alpha=alpha), members, n)
+
+
+def placed(outcome: Outcome, members: np.ndarray, n: int) -> Outcome:
+    """The same outcome, of some of n rows."""
     w, alpha = np.zeros(n), np.zeros(n)
-    w[members], alpha[members] = scale * outcome.w[: len(members)], scale * np.abs(outcome.alpha)
-    return replace(outcome, w=w, b=scale * outcome.b, alpha=alpha)
+    w[members], alpha[members] = outcome.w, outcome.alpha
+    return replace(outcome, w=w, alpha=alpha)
 
 
 def model_of(
-    rows: Rows, classes: np.ndarray, codes: np.ndarray, kernel: Kernel, parts: list[Outcome], training: dict[str, Any]
+    rows: Rows,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    kernel: Kernel,
+    parts: list[Outcome],
+    training: dict[str, Any],
+    sigmoids: np.ndarray | None = None,
 ) -> KernelModel:
     """The support vectors of all pairs, those of each class together."""
     used = np.any([part.w != 0.0 for part in parts], axis=0)
@@ -114,7 +184,16 @@ def model_of(
     counts = np.bincount(codes[support], minlength=len(classes))
     b = np.array([part.b for part in parts])
     return KernelModel(
-        classes, vectors_of(rows, support, kernel), support, counts, dual_coef, b, kernel, certificate, training
+        classes,
+        vectors_of(rows, support, kernel),
+        support,
+        counts,
+        dual_coef,
+        b,
+        kernel,
+        certificate,
+        training,
+        sigmoids,
     )
 
 
@@ -124,8 +203,9 @@ def vectors_of(rows: Rows, support: np.ndarray, kernel: Kernel) -> Rows:
 
 
 def function_of(rows: Rows, kernel: Kernel, outcome: Outcome, training: dict[str, Any]) -> KernelFunction:
-    """The support vectors of one machine."""
-    coefficients, width = outcome.w[:-1], float(outcome.w[-1])
+    """The support vectors of one machine; behind its coefficients there may be its width."""
+    n = count_rows(rows)
+    coefficients, width = outcome.w[:n], float(np.sum(outcome.w[n:]))
     support = np.flatnonzero(coefficients)
     some, b = coefficients[support], float(outcome.b)
     return KernelFunction(

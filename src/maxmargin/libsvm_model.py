@@ -1,10 +1,11 @@
-"""Models in LIBSVM's own text format, which svm-predict and other programs read: classifiers by pairs of classes.
+"""Models in LIBSVM's own text format, which svm-predict and other programs read.
 
-svm_type c_svc                    or nu_svc
+svm_type c_svc                    or nu_svc, one_class, epsilon_svr, nu_svr
 kernel_type rbf                   linear, polynomial, rbf, sigmoid or precomputed; then its degree, gamma, coef0
 nr_class 3, total_sv 40
-rho 0.1 0.2 0.3                   −b of the pairs
+rho 0.1 0.2 0.3                   −b of the pairs, or of the function
 label 1 2 3                       whole numbers, in the order of the pairs
+probA -1 -2 -3, probB 0 0 0       of the pairs, where there are probabilities
 nr_sv 10 20 10                    support vectors of each class
 SV                                a line each: its coefficients, then index:value, counted from 1
 """
@@ -20,12 +21,15 @@ import numpy as np
 from maxmargin.certificate import Certificate
 from maxmargin.errors import FileError, ParameterError
 from maxmargin.files import replacing
+from maxmargin.kernel_function import KernelFunction
 from maxmargin.kernel_model import KernelModel
 from maxmargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.rows.memory import Csr, Dense
 from maxmargin.rows.pick import pick
 
 TYPES = {"C-SVC": "c_svc", "nu-SVC": "nu_svc"}
+FUNCTIONS = {"one-class": "one_class", "epsilon-SVR": "epsilon_svr", "nu-SVR": "nu_svr"}
+MACHINES = {name: machine for machine, name in (TYPES | FUNCTIONS).items()}
 NAMES = {"linear": "linear", "polynomial": "polynomial", "gaussian": "rbf", "sigmoid": "sigmoid"}
 FIRST = b"svm_type"
 
@@ -39,37 +43,57 @@ def is_libsvm_model(path: str | Path) -> bool:
         return False
 
 
-def write_libsvm_model(model: KernelModel, path: str | Path) -> None:
-    """Write a classifier for LIBSVM, atomically."""
-    text = "\n".join([*header(model), "SV", *(" ".join(line) for line in vector_lines(model)), ""])
+def write_libsvm_model(model: KernelModel | KernelFunction, path: str | Path) -> None:
+    """Write a kernel model for LIBSVM, atomically."""
+    if not isinstance(model, (KernelModel, KernelFunction)):
+        raise ParameterError(
+            f"LIBSVM's files hold kernel models only, not type {type(model).__name__}: save as safetensors"
+        )
+    head = class_lines(model) if isinstance(model, KernelModel) else function_lines(model)
+    text = "\n".join([*head, "SV", *(" ".join(line) for line in vector_lines(model)), ""])
     with replacing(path) as stream:
         stream.write(text.encode())
 
 
-def header(model: KernelModel) -> list[str]:
-    """All lines before the support vectors."""
+def class_lines(model: KernelModel) -> list[str]:
+    """All lines before the support vectors of a classifier."""
     labels = model.classes
     if labels.dtype.kind not in "iuf" or not np.array_equal(labels, np.round(labels.astype(float))):
         raise ParameterError("LIBSVM knows whole numbers as labels only: save as safetensors, or number the classes")
-    kernel = model.kernel
-    if kernel.name not in NAMES and not isinstance(kernel, Precomputed):
-        raise ParameterError(f"LIBSVM knows no kernel {kernel.name!r}: save as safetensors")
-    names = ("degree", "gamma", "coef0")
+    sigmoids = [] if model.sigmoids is None else zip(("probA", "probB"), model.sigmoids.T.tolist(), strict=True)
     return [
-        f"svm_type {TYPES.get(model.training.get('machine', ''), 'c_svc')}",
-        f"kernel_type {NAMES.get(kernel.name, 'precomputed')}",
-        *(f"{name} {getattr(kernel, name)!r}" for name in names if hasattr(kernel, name)),
+        *first_lines(TYPES.get(model.training.get("machine", ""), "c_svc"), model.kernel),
         f"nr_class {len(labels)}",
         f"total_sv {len(model.support)}",
         " ".join(["rho", *(repr(-b + 0.0) for b in model.b.tolist())]),
         " ".join(["label", *(str(int(label)) for label in labels)]),
+        *(" ".join([name, *map(repr, values)]) for name, values in sigmoids),
         " ".join(["nr_sv", *map(str, model.n_support.tolist())]),
     ]
 
 
-def vector_lines(model: KernelModel) -> list[list[str]]:
+def function_lines(model: KernelFunction) -> list[str]:
+    """All lines before the support vectors of a function."""
+    first = first_lines(FUNCTIONS[model.machine], model.kernel)
+    return [*first, "nr_class 2", f"total_sv {len(model.support)}", f"rho {-model.b + 0.0!r}"]
+
+
+def first_lines(kind: str, kernel: Kernel) -> list[str]:
+    """What it is, and its kernel."""
+    if kernel.name not in NAMES and not isinstance(kernel, Precomputed):
+        raise ParameterError(f"LIBSVM knows no kernel {kernel.name!r}: save as safetensors")
+    names = ("degree", "gamma", "coef0")
+    return [
+        f"svm_type {kind}",
+        f"kernel_type {NAMES.get(kernel.name, 'precomputed')}",
+        *(f"{name} {getattr(kernel, name)!r}" for name in names if hasattr(kernel, name)),
+    ]
+
+
+def vector_lines(model: KernelModel | KernelFunction) -> list[list[str]]:
     """A line for each support vector; of a precomputed kernel its row number, counted from 1."""
-    lines = [[repr(value) for value in column] for column in model.dual_coef.T.tolist()]
+    coefficients = np.atleast_2d(model.dual_coef if isinstance(model, KernelModel) else model.coefficients)
+    lines = [[repr(value) for value in column] for column in coefficients.T.tolist()]
     if isinstance(model.kernel, Precomputed):
         return [[*line, f"0:{place + 1}"] for line, place in zip(lines, model.support.tolist(), strict=True)]
     return [[*line, *pairs_of(model.vectors, i)] for i, line in enumerate(lines)]
@@ -86,8 +110,8 @@ def pairs_of(rows: Any, i: int) -> list[str]:
     return [f"{column + 1}:{float(value)!r}" for column, value in zip(columns.tolist(), values.tolist(), strict=True)]
 
 
-def read_libsvm_model(path: str | Path) -> KernelModel:
-    """Read a classifier that LIBSVM wrote. It has no certificate: nothing is known of its optimum."""
+def read_libsvm_model(path: str | Path) -> KernelModel | KernelFunction:
+    """Read a model that LIBSVM wrote. It has no certificate: nothing is known of its optimum."""
     try:
         lines = Path(path).read_text("ascii").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -104,29 +128,41 @@ def read_libsvm_model(path: str | Path) -> KernelModel:
         raise FileError(f"{path}: is no whole LIBSVM model ({error})") from error
 
 
-def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[str]]) -> KernelModel:
-    """The model of its facts and lines, its classes put in order."""
+def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[str]]) -> KernelModel | KernelFunction:
+    """The model of its facts and lines."""
     kind = facts["svm_type"][0]
-    if kind not in TYPES.values():
-        raise FileError(f"{path}: is a LIBSVM model of type {kind}: only classifiers, c_svc and nu_svc, are read")
+    if kind not in MACHINES:
+        raise FileError(f"{path}: svm_type {kind} is not known")
+    kernel = kernel_of_facts(path, facts)
+    of_function = kind in FUNCTIONS.values()
+    count = 1 if of_function else len(facts["label"]) - 1
+    rows, support = vectors_of_lines([line[count:] for line in lines], kernel)
+    coefficients = np.array([[float(word) for word in line[:count]] for line in lines]).reshape(len(lines), count).T
+    training = {"machine": MACHINES[kind], "d": rows.d, "widens": True, "n": 0, "nnz": len(rows.values)}
+    if of_function:
+        b, nothing = -float(facts["rho"][0]), Certificate(np.inf, -np.inf)
+        return KernelFunction(rows, support, coefficients[0], b, 0.0, kernel, nothing, training)
+    return classifier(path, facts, rows, support, coefficients, kernel, training)
+
+
+def classifier(
+    path: str | Path,
+    facts: dict[str, list[str]],
+    rows: Csr,
+    support: np.ndarray,
+    coefficients: np.ndarray,
+    kernel: Kernel,
+    training: dict[str, Any],
+) -> KernelModel:
+    """The model of pairs, its classes put in order."""
     labels = np.array([int(word) for word in facts["label"]])
     k, counts = len(labels), np.array([int(word) for word in facts["nr_sv"]])
-    rho, total = np.array([float(word) for word in facts["rho"]]), len(lines)
+    rho, total = np.array([float(word) for word in facts["rho"]]), len(support)
     if len(counts) != k or counts.sum() != total or len(rho) != k * (k - 1) // 2 or len(set(labels.tolist())) != k:
         raise FileError(f"{path}: the numbers of classes and support vectors do not fit together")
-    coefficients = np.array([[float(word) for word in line[: k - 1]] for line in lines]).reshape(total, k - 1).T
-    kernel = kernel_of_facts(path, facts)
-    rows, support = vectors_of_lines([line[k - 1 :] for line in lines], kernel)
     order, ends = np.argsort(labels), np.cumsum(counts)
     chosen = np.concatenate([np.arange(ends[c] - counts[c], ends[c]) for c in order]).astype(np.intp)
     dual_coef, b = in_order(coefficients, -rho, np.repeat(np.arange(k), counts), order)
-    training = {
-        "machine": {v: n for n, v in TYPES.items()}[kind],
-        "d": rows.d,
-        "widens": True,
-        "n": 0,
-        "nnz": len(rows.values),
-    }
     nothing = Certificate(np.inf, -np.inf)
     return KernelModel(
         labels[order],
@@ -138,7 +174,24 @@ def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[st
         kernel,
         nothing,
         training,
+        sigmoids_in_order(facts, order),
     )
+
+
+def sigmoids_in_order(facts: dict[str, list[str]], order: np.ndarray) -> np.ndarray | None:
+    """A and B of the pairs for the classes in another order: a pair that is turned changes the sign of its B."""
+    if "probA" not in facts or "probB" not in facts:
+        return None
+    found = np.array([[float(word) for word in facts[name]] for name in ("probA", "probB")]).T
+    pairs = {pair: place for place, pair in enumerate(combinations(range(len(order)), 2))}
+    if len(found) != len(pairs):
+        raise ValueError("probA and probB of each pair")
+    turned = np.empty_like(found)
+    for place, (i, j) in enumerate(combinations(range(len(order)), 2)):
+        first, second = int(order[i]), int(order[j])
+        A, B = found[pairs[min(first, second), max(first, second)]]
+        turned[place] = A, B if first < second else -B
+    return turned
 
 
 def in_order(

@@ -12,9 +12,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from maxmargin.approximate_model import KIND as APPROXIMATE_KIND
+from maxmargin.approximate_model import ApproximateModel
 from maxmargin.certificate import Certificate
 from maxmargin.cores import thread_count
 from maxmargin.errors import DataError, FileError, MaxmarginError
+from maxmargin.feature_maps import map_of
+from maxmargin.kernel_function import KIND as FUNCTION_KIND
+from maxmargin.kernel_function import KernelFunction, kernel_function
 from maxmargin.kernel_model import KIND as KERNEL_KIND
 from maxmargin.kernel_model import KernelModel, kernel_model
 from maxmargin.labels import KEPT_KINDS, sides
@@ -27,7 +32,8 @@ from maxmargin.tensorfile import read_tensors, write_tensors
 
 KIND = "model"
 
-Model: TypeAlias = "LinearModel | KernelModel"
+Classifier: TypeAlias = "LinearModel | KernelModel | ApproximateModel"
+Model: TypeAlias = "Classifier | KernelFunction"
 
 
 @dataclass(eq=False)
@@ -116,14 +122,20 @@ class LinearModel:
 
     def save(self, path: str | Path) -> None:
         """Write one safetensors file, atomically; the same model gives the same bytes."""
-        words = {
+        write_tensors(path, KIND, self.tensors(), self.words())
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Its arrays, for a file."""
+        return {"w": self.w, "b": self.b, "support": self.support, "dual_coef": self.dual_coef}
+
+    def words(self) -> dict[str, Any]:
+        """The rest, for a file."""
+        return {
             "classes": self.classes.tolist(),
             "class_type": self.classes.dtype.str,
             "certificate": {"primal": self.certificate.primal, "dual": self.certificate.dual},
             "training": self.training,
         }
-        tensors = {"w": self.w, "b": self.b, "support": self.support, "dual_coef": self.dual_coef}
-        write_tensors(path, KIND, tensors, words)
 
 
 def load(path: str | Path) -> Model:
@@ -138,19 +150,24 @@ def load(path: str | Path) -> Model:
     """
     if is_libsvm_model(path):
         return read_libsvm_model(path)
-    tensors, words = read_tensors(path, KIND, KERNEL_KIND)
+    tensors, words = read_tensors(path, KIND, KERNEL_KIND, FUNCTION_KIND, APPROXIMATE_KIND)
     try:
+        if "coefficients" in tensors:
+            return kernel_function(path, tensors, words)
         classes = np.array(words["classes"], dtype=class_type(words["class_type"]))
         if "w" not in tensors:
             return kernel_model(path, tensors, words, classes)
         w, b, support, dual_coef = (tensors[name] for name in ("w", "b", "support", "dual_coef"))
         model = LinearModel(classes, w, b, support, dual_coef, Certificate(**words["certificate"]), words["training"])
+        features = map_of(tensors, words["features"]) if "features" in words else None
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"{path}: the model lacks a part ({error}): it was not written by maxmargin") from error
     count = len(sides(classes))
+    if features is not None and w.shape[1:] != (features.components,):
+        raise FileError(f"{path}: the model's features do not fit its weights: it was not written by maxmargin")
     if w.ndim != 2 or len(w) != count or b.shape != (count,) or dual_coef.shape != (count, len(support)):
         raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
-    return model
+    return model if features is None else ApproximateModel(features, model)
 
 
 def class_type(name: str) -> np.dtype:

@@ -28,10 +28,10 @@ def write_tensors(path: str | Path, kind: str, tensors: dict[str, np.ndarray], w
         stream.write(content)
 
 
-def read_tensors(path: str | Path, kind: str, other: str = "") -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read what `write_tensors` wrote, of this kind or the other; anything else is refused in one line."""
+def read_tensors(path: str | Path, kind: str, *others: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read what `write_tensors` wrote, of this kind or another one; anything else is refused in one line."""
     header, tensors = _open(Path(path), kind)
-    if header.get("kind") not in (kind, other or kind):
+    if header.get("kind") not in (kind, *others):
         raise FileError(f"{path}: is a maxmargin {header.get('kind')}, not a {kind}")
     if header.get("version") != VERSION:
         raise FileError(

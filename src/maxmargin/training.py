@@ -3,33 +3,49 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from maxmargin.approximate_model import ApproximateModel
+from maxmargin.approximation import Approximation, checked_approximation
 from maxmargin.certificate import Certificate, summed
 from maxmargin.choose import choose
 from maxmargin.cores import thread_count
 from maxmargin.errors import DataError, ParameterError
+from maxmargin.feature_maps import transform
 from maxmargin.files import check_writable
 from maxmargin.interrupts import noticed
-from maxmargin.kernel_training import Make, Run, check_settings, model_of, one_against_one
+from maxmargin.kernel_training import (
+    Make,
+    Pair,
+    Run,
+    calibrated,
+    check_settings,
+    model_of,
+    one_against_one,
+    pairs_of_classes,
+)
 from maxmargin.kernels import Kernel, find_kernel
 from maxmargin.labels import encode, sides, signs
 from maxmargin.losses import find_loss
 from maxmargin.machines import c_svc
-from maxmargin.model import LinearModel, Model
+from maxmargin.model import Classifier, LinearModel
 from maxmargin.multiclass import one_against_rest
 from maxmargin.outcome import SEVERITY, Record, Status
 from maxmargin.passes import squared_norms
 from maxmargin.problem import check_bias, checked_weights, is_number, penalty, pose
-from maxmargin.rows.memory import Rows, count_rows
+from maxmargin.rows.memory import Rows, count_rows, count_stored
 from maxmargin.rows.take import take
 from maxmargin.rows.text import read_text
 from maxmargin.solve import Callback, Keeping, Limits, Outcome
 from maxmargin.solvers import find_solver
+
+WHY = "pairs of dual variables, in batches that share their rows of the kernel"
 
 
 @dataclass(eq=False)
@@ -41,7 +57,7 @@ class Result:
     `certificate`, `seconds`, `epochs` are their sums, `status` is the worst among them.
     """
 
-    model: Model
+    model: Classifier
     certificate: Certificate
     status: Status
     history: list[Record] = field(repr=False)
@@ -106,6 +122,10 @@ def train(
     degree: int = 3,
     coef0: float = 0.0,
     cache: float | None = None,
+    probability: bool = False,
+    approx: str | None = None,
+    components: int = 500,
+    landmarks: str = "auto",
 ) -> Result:
     """Train a support vector machine, linear or with a kernel, and prove how good it is.
 
@@ -135,6 +155,10 @@ def train(
     sigma : the same for a Gaussian by its width, γ = 1/(2σ²)
     degree, coef0 : p and r of (γ⟨x, z⟩ + r)^p; r of tanh(γ⟨x, z⟩ + r) too
     cache : megabytes of the kernel that may be held; a quarter of the free memory by default
+    probability : whether a kernel model shall have probabilities, calibrated on five folds: six trainings, not one
+    approx : None for the kernel itself, or "nystrom" or "fourier": so many `components`, features that nearly give the
+        kernel, and a linear machine on them; the certificate is of that problem, any loss and solver will do
+    landmarks : of Nyström features: "kmeans", "leverage", "uniform"; "auto" is kmeans for arrays, leverage for sparse X
 
     Returns
     -------
@@ -149,25 +173,33 @@ def train(
     ('CONVERGED', True)
     """
     keeping = checked_keeping(checkpoint, resume)
-    check_names(loss, bias, solver, options)
+    check_names(loss, bias, solver, options, kernel is not None and approx is None)
     limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), thread_count(threads), checked_seed(seed)
+    approximation = checked_approximation(approx, components, landmarks)
+    check_together(kernel, approx, probability, warm, checkpoint)
     data = X if isinstance(X, Prepared) else prepare(X, y, zero_based, threads)
     classes, codes = data.classes, data.codes
     if kernel is not None:
-        strength, weights = penalty(len(codes), C, lam), checked_weights(weights, codes)
+        counts = checked_weights(weights, codes)
+        meant = find_kernel(
+            kernel, data.rows, gamma=gamma, sigma=sigma, degree=degree, coef0=coef0, weights=counts
+        )  # fmt: skip
+        if approximation is not None:
+            return approximated(
+                data, meant, approximation, loss=loss, C=C, lam=lam, bias=bias, bias_scale=bias_scale,
+                weights=weights, solver=solver, options=options, tol=tol, max_seconds=max_seconds,
+                max_epochs=max_epochs, seed=seed, threads=threads, callback=callback, checkpoint=checkpoint,
+                resume=resume, warm=warm,
+            )  # fmt: skip
+        strength = penalty(len(codes), C, lam)
         check_settings(loss, strength)
-        if warm is not None:
-            raise ParameterError("warm is for linear machines: with a kernel, resume from a checkpoint instead")
-        if callable(kernel) and checkpoint is not None:
-            raise ParameterError("a run whose kernel is a Python function cannot be kept: no file holds code")
-        named = find_solver("smo" if solver == "auto" else solver, options)
+        named = find_solver("smo" if solver == "auto" else solver, options, kernel=True)
         run = Run(named, limits, checked_cache(cache), threads, seed, callback, keeping=keeping)
-        meant = {"gamma": gamma, "sigma": sigma, "degree": degree, "coef0": coef0, "weights": weights}
-        weighted = bool(np.any(weights != 1.0))
+        weighted = bool(np.any(counts != 1.0))
         said = {"options": options or {}, "loss": loss, "bias": bias, "C": strength, "weighted": weighted}
         return with_kernel(
-            data, find_kernel(kernel, data.rows, **meant), lambda y, C, _: c_svc(y, C, bias), strength * weights, run,
-            {"machine": "C-SVC", **said},
+            data, meant, lambda y, C, _: c_svc(y, C, bias), strength * counts, run, {"machine": "C-SVC", **said},
+            probability,
         )  # fmt: skip
     problem = pose(
         data.rows, signs(codes, 1), loss=loss, C=C, lam=lam, weights=weights, bias=bias, bias_scale=bias_scale,
@@ -189,15 +221,51 @@ def train(
 
 
 def with_kernel(
-    data: Prepared, kernel: Kernel, make: Make, weights: np.ndarray, run: Run, described: dict[str, Any]
+    data: Prepared,
+    kernel: Kernel,
+    make: Make,
+    weights: np.ndarray,
+    run: Run,
+    described: dict[str, Any],
+    probability: bool = False,
 ) -> Result:
-    """Train a machine with a kernel, one for each pair of classes."""
+    """Train a machine with a kernel, one for each pair of classes; for probabilities, in at most half of the time."""
     rows, classes, codes = data.rows, data.classes, data.codes
+    count = len(classes) * (len(classes) - 1) // 2
+
+    def pairs() -> Iterator[Pair]:
+        return pairs_of_classes(rows, classes, codes, kernel, weights, make)
+
+    began = time.perf_counter()
     with noticed() as interrupt:
-        parts = one_against_one(rows, classes, codes, kernel, weights, make, replace(run, interrupt=interrupt))
+        run = replace(run, interrupt=interrupt)
+        main = replace(run, limits=share(run.limits, 0.5)) if probability else run
+        parts = one_against_one(pairs(), count, len(codes), main)
+        left = share(run.limits, 1.0, time.perf_counter() - began)
+        sigmoids = calibrated(pairs(), count, replace(run, limits=left)) if probability else None
     training = {**described, **run.words(rows, described["machine"], parts), "status": worst(parts).value}
-    why = "pairs of dual variables, in batches that share their rows of the kernel"
-    return together(model_of(rows, classes, codes, kernel, parts, training), parts, run.solver.name, why)
+    why = WHY if run.solver.name == "smo" else "you asked for it"
+    return together(model_of(rows, classes, codes, kernel, parts, training, sigmoids), parts, run.solver.name, why)
+
+
+def approximated(data: Prepared, kernel: Kernel, approximation: Approximation, **settings: Any) -> Result:
+    """Train a linear machine on features that stand for the kernel."""
+    threads, seed = settings["threads"], settings["seed"]
+    features = approximation.features(data.rows, kernel, seed, threads)
+    phi = transform(features, data.rows, threads)
+    result = train(Prepared(phi, data.classes, data.codes, squared_norms(phi, threads)), **settings)
+    assert isinstance(result.model, LinearModel)
+    result.model = ApproximateModel(features, result.model)
+    result.model.training.update(d=features.d, nnz=count_stored(data.rows), approximation=result.model.approximation)
+    result.why = f"{result.why} (on {result.model.approximation}: the certificate is of that problem)"
+    return result
+
+
+def share(limits: Limits, part: float, spent: float = 0.0) -> Limits:
+    """The limits with a part of the time that is left."""
+    if limits.max_seconds is None:
+        return limits
+    return replace(limits, max_seconds=part * max(limits.max_seconds - spent, 0.0))
 
 
 def joined(
@@ -219,7 +287,7 @@ def joined(
     return together(model, parts, solver, why)
 
 
-def together(model: Model, parts: list[Outcome], solver: str, why: str) -> Result:
+def together(model: Classifier, parts: list[Outcome], solver: str, why: str) -> Result:
     """One result from a model and the outcomes of which it was made."""
     return Result(
         model,
@@ -267,12 +335,24 @@ def alphas_of(warm: Result | None, n: int, classes: np.ndarray) -> np.ndarray | 
     return alphas
 
 
-def check_names(loss: str, bias: str, solver: str, options: dict[str, Any] | None) -> None:
+def check_together(kernel: Any, approx: str | None, probability: bool, warm: Any, checkpoint: Any) -> None:
+    """Refuse options that have no meaning beside each other."""
+    if kernel is None and approx is not None:
+        raise ParameterError(f"approx={approx!r} is of a kernel, and none was given: kernel='gaussian' say")
+    if probability and (kernel is None or approx is not None):
+        raise ParameterError("probability is for kernels: a linear machine has probabilities with loss='logistic'")
+    if kernel is not None and approx is None and warm is not None:
+        raise ParameterError("warm is for linear machines: with a kernel, resume from a checkpoint instead")
+    if callable(kernel) and checkpoint is not None:
+        raise ParameterError("a run whose kernel is a Python function cannot be kept: no file holds code")
+
+
+def check_names(loss: str, bias: str, solver: str, options: dict[str, Any] | None, kernel: bool = False) -> None:
     """Refuse a name that is not known before a long file is read."""
     find_loss(loss)
     check_bias(bias)
     if solver != "auto":
-        find_solver(solver, options)
+        find_solver(solver, options, kernel=kernel)
 
 
 def checked_limits(tol: float, max_seconds: float | None, max_epochs: float | None) -> Limits:

@@ -19,10 +19,12 @@ def inspect(
     import json as jsonlib
 
     from maxmargin.cli.summary import describe_model
+    from maxmargin.libsvm_model import is_libsvm_model
     from maxmargin.model import load
     from maxmargin.tensorfile import looks_like_tensors
 
-    facts = describe_model(load(file)) if looks_like_tensors(file) else describe_data(file, zero_based)
+    is_model = looks_like_tensors(file) or is_libsvm_model(file)
+    facts = describe_model(load(file)) if is_model else describe_data(file, zero_based)
     if json:
         print(jsonlib.dumps(facts))
     else:

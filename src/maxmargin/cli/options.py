@@ -32,6 +32,14 @@ Coef0 = Annotated[float, typer.Option(help="r of a polynomial or a sigmoid.")]
 Cache = Annotated[
     float | None, typer.Option(help="Megabytes of the kernel to hold.", show_default="a quarter of the free memory")
 ]
+Probability = Annotated[
+    bool, typer.Option("--probability", help="A kernel model with probabilities: six trainings instead of one.")
+]
+Approx = Annotated[
+    str | None, typer.Option(help="nystrom or fourier: a linear machine on features that stand for the kernel.")
+]
+Components = Annotated[int, typer.Option(help="How many such features.")]
+Landmarks = Annotated[str, typer.Option(help="Of Nyström features: kmeans, leverage or uniform.")]
 
 
 def number(text: str) -> float | str:

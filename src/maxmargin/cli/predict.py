@@ -16,7 +16,9 @@ def predict(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write.", show_default="the terminal")
     ] = None,
-    what: Annotated[str, typer.Option(help="labels, decisions or probabilities (logistic models).")] = "labels",
+    what: Annotated[
+        str, typer.Option(help="labels, decisions or probabilities (logistic models, --probability).")
+    ] = "labels",
     threads: Threads = None,
     zero_based: ZeroBased = False,
 ) -> None:

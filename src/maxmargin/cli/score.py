@@ -14,13 +14,25 @@ def score(
     import json as jsonlib
 
     from maxmargin.cli.reading import read_for
+    from maxmargin.kernel_function import ONE_CLASS, KernelFunction
     from maxmargin.model import load
 
     loaded = load(model)
     rows, y = read_for(loaded, file, zero_based, threads)
+    if isinstance(loaded, KernelFunction) and loaded.machine != ONE_CLASS:
+        figures = errors(loaded.decide(rows, threads), y)
+        print(jsonlib.dumps(figures) if json else f"R² {figures['r2']:.6g}, mean squared error {figures['mse']:.6g}")
+        return
     right = agree(loaded.predict(rows, threads), y)
     figures = {"accuracy": right / len(y), "correct": right, "n": len(y)}
     print(jsonlib.dumps(figures) if json else f"accuracy {right / len(y):.4%} ({right:,} of {len(y):,} rows)")
+
+
+def errors(values: Any, y: Any) -> dict[str, Any]:
+    """How far values are from their targets: the mean square, and what part of the variance is explained."""
+    square = float(((values - y) ** 2).mean())
+    spread = float(((y - y.mean()) ** 2).mean())
+    return {"r2": 1.0 - square / spread if spread > 0.0 else float(square == 0.0), "mse": square, "n": len(y)}
 
 
 def agree(predicted: Any, y: Any) -> int:

@@ -8,12 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.approximate_model import ApproximateModel
+from maxmargin.kernel_function import KernelFunction
 from maxmargin.labels import show
 from maxmargin.model import LinearModel, Model
 from maxmargin.outcome import Status
 from maxmargin.training import Result
 
 SHOWN = 4  # rows of a proof that are named
+KINDS = {
+    "LinearModel": "linear model",
+    "KernelModel": "kernel model",
+    "ApproximateModel": "linear model on features for a kernel",
+    "KernelFunction": "kernel function",
+}
 
 
 def as_json(result: Result, saved: Path) -> dict[str, Any]:
@@ -72,6 +80,8 @@ def figure_lines(result: Result) -> list[str]:
         f"  relative gap      {max(certificate.relative_gap, 0.0):.2e}   at most this far above the optimum",
         f"  support vectors   {len(model.support):,} of {model.training['n']:,} rows",
     ]
+    if isinstance(model, ApproximateModel):
+        lines.append(f"  certified is      the problem with {model.approximation}, not the kernel's own")
     if isinstance(model, LinearModel) and isinf(model.training["C"]) and model.loss != "logistic":
         lines.insert(3, f"  margin            {', '.join(f'{margin:.6g}' for margin in model.margins)}   1/‖w‖")
     last = result.history[-1] if result.history else None
@@ -119,14 +129,17 @@ def named(side: dict[str, Any]) -> str:
 
 def shape_of(model: Model) -> dict[str, Any]:
     """What a linear model and one with a kernel have each for itself."""
-    return {"margins": model.margins.tolist()} if isinstance(model, LinearModel) else {"kernel": str(model.kernel)}
+    if isinstance(model, LinearModel):
+        return {"margins": model.margins.tolist()}
+    approximation = {"approximation": model.approximation} if isinstance(model, ApproximateModel) else {}
+    return {"kernel": str(model.kernel), **approximation}
 
 
 def describe_model(model: Model) -> dict[str, Any]:
     """A model's own account of itself."""
     return {
-        "kind": "linear model" if isinstance(model, LinearModel) else "kernel model",
-        "classes": [show(label) for label in model.classes],
+        "kind": KINDS[type(model).__name__],
+        **({} if isinstance(model, KernelFunction) else {"classes": [show(label) for label in model.classes]}),
         "features": model.d,
         **({"nonzero_weights": int((model.w != 0).sum())} if isinstance(model, LinearModel) else {}),
         "support": len(model.support),

@@ -9,19 +9,23 @@ from typing import Annotated
 import typer
 
 from maxmargin.cli.options import (
+    Approx,
     Bias,
     BiasScale,
     Cache,
     Coef0,
+    Components,
     DataFile,
     Degree,
     Gamma,
     Json,
     Kernel,
     Lam,
+    Landmarks,
     Loss,
     MaxEpochs,
     Penalty,
+    Probability,
     Quiet,
     Seed,
     Sigma,
@@ -62,6 +66,10 @@ def train(
     degree: Degree = 3,
     coef0: Coef0 = 0.0,
     cache: Cache = None,
+    probability: Probability = False,
+    approx: Approx = None,
+    components: Components = 500,
+    landmarks: Landmarks = "auto",
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -86,6 +94,7 @@ def train(
             max_seconds=time_limit, max_epochs=max_epochs, checkpoint=checkpoint, resume=resume, seed=seed,
             threads=threads, zero_based=zero_based, callback=show,
             kernel=kernel, gamma=number(gamma), sigma=sigma, degree=degree, coef0=coef0, cache=cache,
+            probability=probability, approx=approx, components=components, landmarks=landmarks,
         )  # fmt: skip
     result.model.save(target)
     print(jsonlib.dumps(as_json(result, target)) if json else f"{as_words(result)}\nsaved {target}")

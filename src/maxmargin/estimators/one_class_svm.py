@@ -13,8 +13,6 @@ from maxmargin.estimators.linear_svc import ROWS
 from maxmargin.machines import one_class
 from maxmargin.rows.take import take
 
-ROUNDING = 1e-9
-
 
 class OneClassSVM(OutlierMixin, KernelMachine):
     """A region that holds all but about ν of the examples, and a proof of how good it is.
@@ -75,9 +73,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Above zero inside the region; 0 on its edge, as far as numbers tell."""
-        function = self._function()
-        values = function.decide(self._checked(X), self.threads)
-        return np.where(np.abs(values) <= ROUNDING * np.abs(self.offset_), 0.0, values)
+        return self._function().decide(self._checked(X), self.threads)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """The same before `offset_` is taken off."""
@@ -85,4 +81,4 @@ class OneClassSVM(OutlierMixin, KernelMachine):
 
     def predict(self, X: Any) -> np.ndarray:
         """1 inside the region and on its edge, −1 outside."""
-        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+        return self._function().predict(self._checked(X), self.threads)

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from maxmargin.approximation import Approximation, checked_approximation
+from maxmargin.cores import thread_count
 from maxmargin.errors import ParameterError
 from maxmargin.estimators.kernel_machine import KernelMachine
 from maxmargin.estimators.linear_svc import ROWS
@@ -17,9 +20,10 @@ from maxmargin.kernel_model import KernelModel
 from maxmargin.kernel_problem import Machine
 from maxmargin.kernel_training import Make, check_settings
 from maxmargin.machines import c_svc, nu_svc
+from maxmargin.model import Classifier as Model
 from maxmargin.points import matrix_of
 from maxmargin.problem import penalty
-from maxmargin.training import prepare, with_kernel
+from maxmargin.training import Prepared, approximated, prepare, with_kernel
 
 SHAPES = ("ovr", "ovo")
 
@@ -27,25 +31,29 @@ SHAPES = ("ovr", "ovo")
 class Classifier(ClassifierMixin, KernelMachine):
     """What SVC and NuSVC share: one machine for each pair of classes."""
 
+    probability: bool
     class_weight: Any
     decision_function_shape: str
     break_ties: bool
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, make: Make, strength: float, said: dict[str, Any]) -> None:
         """Train, with `strength` times the weight of each example as what `make` makes a machine of."""
+        data, copies, weights = self._examples(X, y, sample_weight)
+        kernel = self._kernel(data.rows, copies)
+        said = {"loss": "hinge", "bias": "free", "weighted": bool(np.any(weights != 1.0)), **said}
+        self.result_ = with_kernel(data, kernel, make, strength * weights, self._run(), said, self.probability)
+        self._describe(self._model())
+        self._conclude(self.result_)
+
+    def _examples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Prepared, np.ndarray, np.ndarray]:
+        """Rows and labels, what each example counts for, and the same with the weight of its class."""
         if self.decision_function_shape not in SHAPES:
             raise ParameterError(f"decision_function_shape={self.decision_function_shape!r} must be one of {SHAPES}")
         X, y = validate_data(self, X, y, **ROWS)
         check_classification_targets(y)
         copies = self._weights(sample_weight, X)
         weights = copies * compute_sample_weight(self.class_weight, y)
-        run = self._run()
-        data = prepare(X, y, threads=run.threads)
-        kernel = self._kernel(data.rows, copies)
-        said = {"loss": "hinge", "bias": "free", "weighted": bool(np.any(weights != 1.0)), **said}
-        self.result_ = with_kernel(data, kernel, make, strength * weights, run, said)
-        self._describe(self._model())
-        self._conclude(self.result_)
+        return prepare(X, y, threads=thread_count(self.threads)), copies, weights
 
     def _describe(self, model: KernelModel) -> None:
         turned = -1.0 if len(model.classes) == 2 else 1.0
@@ -53,7 +61,12 @@ class Classifier(ClassifierMixin, KernelMachine):
         self.support_, self.n_support_ = model.support.astype(np.int32), model.n_support.astype(np.int32)
         self.support_vectors_ = matrix_of(model.vectors)
         self.dual_coef_, self.intercept_ = turned * model.dual_coef, turned * model.b
-        self.n_iter_ = np.array([max(1, int(np.ceil(part.epochs))) for part in self.result_.parts], dtype=np.int32)
+        if model.sigmoids is not None:
+            self.probA_, self.probB_ = model.sigmoids.T
+        self.n_iter_ = self._iterations()
+
+    def _iterations(self) -> np.ndarray:
+        return np.array([max(1, int(np.ceil(part.epochs))) for part in self.result_.parts], dtype=np.int32)
 
     @property
     def coef_(self) -> np.ndarray:
@@ -70,25 +83,39 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """(n,) for two classes, above zero meaning the second; else (n, k), or (n, number of pairs) for "ovo"."""
-        model = self._model()
+        model = self._fitted()
         X = self._checked(X)
-        if self.decision_function_shape == "ovo" and len(model.classes) > 2:
+        if self.decision_function_shape == "ovo" and len(model.classes) > 2 and isinstance(model, KernelModel):
             return model.decide_pairs(X, self.threads)
         return model.decide(X, self.threads)
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels: by votes; with `break_ties`, by the decision values."""
-        model = self._model()
+        model = self._fitted()
         if self.break_ties and len(model.classes) > 2:
             if self.decision_function_shape == "ovo":
                 raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
             return np.asarray(model.classes[np.argmax(self.decision_function(X), axis=1)])
         return model.predict(self._checked(X), self.threads)
 
-    def _model(self) -> KernelModel:
+    @available_if(lambda self: self.probability)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, calibrated on five folds; the same data always give the same ones."""
+        return self._fitted().probabilities(self._checked(X), self.threads)
+
+    @available_if(lambda self: self.probability)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Their logarithms."""
+        return np.asarray(np.log(self.predict_proba(X)))
+
+    def _fitted(self) -> Model:
         check_is_fitted(self, "result_")
-        model = self.result_.model
-        assert isinstance(model, KernelModel)
+        return self.result_.model
+
+    def _model(self) -> KernelModel:
+        model = self._fitted()
+        if not isinstance(model, KernelModel):
+            raise AttributeError("with approx there are no support vectors: the model is linear in its features")
         return model
 
 
@@ -96,7 +123,9 @@ class SVC(Classifier):
     """Support vector classification with a kernel, that proves how good it is.
 
     Parameters are scikit-learn's, and those of `maxmargin.train`: `tol` is the relative duality gap to reach,
-    `cache_size` megabytes of the kernel that may be held, None for a quarter of the free memory.
+    `cache_size` megabytes of the kernel that may be held, None for a quarter of the free memory. `approx`, `components`
+    and `landmarks` put features in the place of the kernel, for more rows than a kernel can take; then more than two
+    classes are one against the rest, there are no support vectors, and the certificate is of the problem with features.
 
     Attributes
     ----------
@@ -107,6 +136,7 @@ class SVC(Classifier):
     intercept_ : of each pair of classes
     classes_ : labels
     coef_ : the weights, where the kernel is linear
+    probA_, probB_ : of each pair's sigmoid, with `probability`
     fit_status_ : 0 if the certificate is within `tol`, else 1
     certificate_ : primal and dual objective, gap and relative gap, summed over the pairs
     result_ : all that `train` returned
@@ -128,11 +158,15 @@ class SVC(Classifier):
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: bool = False,
         tol: float = 1e-4,
         cache_size: float | None = None,
         class_weight: Any = None,
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
+        approx: str | None = None,
+        components: int = 500,
+        landmarks: str = "auto",
         random_state: int | None = None,
         max_seconds: float | None = None,
         max_epochs: float | None = None,
@@ -145,11 +179,15 @@ class SVC(Classifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
+        self.approx = approx
+        self.components = components
+        self.landmarks = landmarks
         self.random_state = random_state
         self.max_seconds = max_seconds
         self.max_epochs = max_epochs
@@ -159,8 +197,27 @@ class SVC(Classifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
         check_settings("hinge", penalty(1, self.C, None))
-        self._fit(X, y, sample_weight, lambda y, C, _: c_svc(y, C), self.C, {"machine": "C-SVC", "C": float(self.C)})
+        approximation = checked_approximation(self.approx, self.components, self.landmarks)
+        if approximation is not None:
+            self._fit_approximated(X, y, sample_weight, approximation)
+        else:
+            said = {"machine": "C-SVC", "C": float(self.C)}
+            self._fit(X, y, sample_weight, lambda y, C, _: c_svc(y, C), self.C, said)
         return self
+
+    def _fit_approximated(self, X: Any, y: Any, sample_weight: Any, approximation: Approximation) -> None:
+        """Train a linear machine on features that stand for the kernel."""
+        if self.probability:
+            raise ParameterError("probability is for the kernel itself: with approx, use train(loss='logistic', ...)")
+        data, copies, weights = self._examples(X, y, sample_weight)
+        self.result_ = approximated(
+            data, self._kernel(data.rows, copies), approximation, C=self.C, weights=weights, tol=self.tol,
+            max_seconds=self.max_seconds, max_epochs=self.max_epochs, seed=self.random_state or 0,
+            threads=thread_count(self.threads), callback=self.callback,
+        )  # fmt: skip
+        self.classes_ = self.result_.model.classes
+        self.n_iter_ = self._iterations()
+        self._conclude(self.result_)
 
 
 class NuSVC(Classifier):
@@ -187,6 +244,7 @@ class NuSVC(Classifier):
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: bool = False,
         tol: float = 1e-4,
         cache_size: float | None = None,
         class_weight: Any = None,
@@ -204,6 +262,7 @@ class NuSVC(Classifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight

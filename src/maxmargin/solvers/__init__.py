@@ -16,11 +16,13 @@ from maxmargin.solvers.interior_point import InteriorPoint
 from maxmargin.solvers.lbfgs import Lbfgs
 from maxmargin.solvers.newton import Newton
 from maxmargin.solvers.pegasos import Pegasos
+from maxmargin.solvers.pegasos_kernel import PegasosKernel
 from maxmargin.solvers.perceptron import Perceptron
 from maxmargin.solvers.second_order import SecondOrder
 from maxmargin.solvers.sgd import Sgd
 from maxmargin.solvers.smo import Smo
 from maxmargin.solvers.smo_simple import SmoSimple
+from maxmargin.solvers.smo_simple_kernel import SmoSimpleKernel
 
 ALL: tuple[Solver, ...] = (
     DualCoordinate(),
@@ -38,12 +40,13 @@ ALL: tuple[Solver, ...] = (
     Perceptron(),
 )
 SOLVERS: dict[str, Solver] = {solver.name: solver for solver in ALL}
-WITH_KERNELS: dict[str, Solver] = {solver.name: solver for solver in (Smo(),)}
+KERNEL_SOLVERS: tuple[Solver, ...] = (Smo(), SmoSimpleKernel(), PegasosKernel())
+WITH_KERNELS: dict[str, Solver] = {solver.name: solver for solver in KERNEL_SOLVERS}
 
 
-def find_solver(name: str, options: dict[str, Any] | None = None) -> Solver:
-    """The solver of that name, with these options instead of its own."""
-    known_solvers = {**SOLVERS, **WITH_KERNELS}
+def find_solver(name: str, options: dict[str, Any] | None = None, *, kernel: bool = False) -> Solver:
+    """The solver of that name, in its form for kernels if asked for, with these options instead of its own."""
+    known_solvers = {**SOLVERS, **WITH_KERNELS} if kernel else {**WITH_KERNELS, **SOLVERS}
     if name not in known_solvers:
         raise ParameterError(f"solver={name!r} is not known: choose auto or one of {', '.join(known_solvers)}")
     solver: Any = known_solvers[name]

@@ -12,6 +12,7 @@ import numpy as np
 
 from maxmargin.best_bias import best_bias
 from maxmargin.certificate import Certified, Point, feasible, primal_of
+from maxmargin.kernel_problem import KernelProblem
 from maxmargin.outcome import Status
 from maxmargin.passes import scores
 from maxmargin.problem import Problem
@@ -56,6 +57,11 @@ class Learns(Protocol):
 def rows_at_once(problem: Problem) -> int:
     """How many rows one call of `advance` visits at most."""
     return max(1, int(WORK / (row_length(problem.rows) + ROW)))
+
+
+def visits_at_once(problem: KernelProblem) -> int:
+    """How many examples one call of `advance` visits at most, where each may need its row of the kernel."""
+    return max(1, WORK // problem.n)
 
 
 def dual_start(problem: Problem, alpha: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float]:

@@ -38,9 +38,9 @@ PAIRINGS = {
     "gradient_descent": Takes(SOFT, ANY),
     "sgd": Takes(SOFT, ANY),
     "adaptive": Takes(SOFT, ANY),
-    "pegasos": Takes(("hinge",), INSIDE),
+    "pegasos": Takes(("hinge", "C-SVC"), INSIDE),
     "implicit": Takes(("hinge",), INSIDE),
-    "smo_simple": Takes(("hinge",), FREE),
+    "smo_simple": Takes(("hinge", "C-SVC"), FREE),
     "perceptron": Takes(("hinge", *HARD), ANY),
     "smo": Takes(MACHINES, ("none", "free")),
 }
@@ -52,7 +52,7 @@ def refusal(name: str, problem: Problem | KernelProblem) -> str | None:
     if problem.kind not in takes.kinds:
         return f"{name} {kind_reason(takes, problem.kind)}: use {able(problem)}"
     if problem.bias not in takes.biases:
-        return f"{name} {bias_reason(takes, problem.bias)}: use {able(problem)}"
+        return f"{name} {bias_reason(takes, problem)}: use {able(problem)}"
     return None
 
 
@@ -71,11 +71,12 @@ def kind_reason(takes: Takes, kind: str) -> str:
     return f"is made for hinge, not for {kind}"
 
 
-def bias_reason(takes: Takes, bias: str) -> str:
+def bias_reason(takes: Takes, problem: Problem | KernelProblem) -> str:
     """What is wrong with the bias."""
-    if bias == "free":
-        return "has no step for a free bias (bias='regularised' it can do)"
-    return f"keeps Σ αy at 0, which bias={bias!r} does not ask"
+    if problem.bias == "free":
+        other = "none" if problem.kind in MACHINES else "regularised"
+        return f"has no step for a free bias (bias={other!r} it can do)"
+    return f"keeps Σ αy at 0, which bias={problem.bias!r} does not ask"
 
 
 def able(problem: Problem | KernelProblem) -> str:

@@ -16,6 +16,7 @@ After    Platt 1998, in the simplified form of the lectures
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,11 +44,8 @@ class SmoState:
 
 
 @dataclass(frozen=True)
-class SmoSimple:
-    """Two dual variables at a time, the second one at random."""
-
-    name = "smo_simple"
-    state_type = SmoState
+class SmoRule:
+    """How exactly it is done, and when it is over: the same with a kernel."""
 
     tolerance: float = 1e-3
     passes: int = 5
@@ -60,6 +58,25 @@ class SmoSimple:
             raise ParameterError(f"passes={self.passes!r} must be a whole number, 1 or above")
         if not isinstance(self.refine, bool):
             raise ParameterError(f"refine={self.refine!r} must be true or false")
+
+    def end_sweep(self, state: Any) -> Status | None:
+        """After enough sweeps without a change, ask for more or be content."""
+        state.quiet = 0 if state.changed else state.quiet + 1
+        state.changed = 0
+        if state.quiet < self.passes:
+            return None
+        if not self.refine:
+            return Status.SETTLED
+        state.quiet, state.tau = 0, state.tau / 10.0
+        return None
+
+
+@dataclass(frozen=True)
+class SmoSimple(SmoRule):
+    """Two dual variables at a time, the second one at random."""
+
+    name = "smo_simple"
+    state_type = SmoState
 
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> SmoState:
         """At α = 0, or at `alpha`."""
@@ -80,17 +97,6 @@ class SmoSimple:
         state.position = stop % n
         return self.end_sweep(state) if state.position == 0 else None
 
-    def end_sweep(self, state: SmoState) -> Status | None:
-        """After enough sweeps without a change, ask for more or be content."""
-        state.quiet = 0 if state.changed else state.quiet + 1
-        state.changed = 0
-        if state.quiet < self.passes:
-            return None
-        if not self.refine:
-            return Status.SETTLED
-        state.quiet, state.tau = 0, state.tau / 10.0
-        return None
-
     def point(self, problem: Problem, state: SmoState) -> Point:
         """A dual point; the certificate finds the best b."""
         return Point(alpha=state.alpha)
@@ -103,7 +109,7 @@ def sweep(rows, y, C, Q, alpha, w, b, chosen, others, tau):
     for k in range(chosen.size):
         i, j = chosen[k], others[k]
         E = dot(rows, i, w) + b - y[i]
-        if i != j and ((y[i] * E < -tau and alpha[i] < C[i]) or (y[i] * E > tau and alpha[i] > 0.0)):
+        if i != j and violates(y[i], alpha[i], C[i], E, tau):
             E_other = dot(rows, j, w) + b - y[j]
             b, moved = step(y, C, Q[i], Q[j], inner(rows, i, j), alpha, b, i, j, E, E_other)
             if moved != 0.0:
@@ -111,6 +117,12 @@ def sweep(rows, y, C, Q, alpha, w, b, chosen, others, tau):
                 axpy(rows, i, -y[j] * moved, w)
                 changed += 1
     return b, changed
+
+
+@compiled
+def violates(y, alpha, C, E, tau):
+    """Whether α could gain by moving: up where the margin is too small, down where it is too large."""
+    return (y * E < -tau and alpha < C) or (y * E > tau and alpha > 0.0)
 
 
 @compiled

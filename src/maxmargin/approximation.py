@@ -1,0 +1,51 @@
+"""What `approx` means: a kernel exchanged for features that nearly give it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.errors import ParameterError
+from maxmargin.feature_maps import FeatureMap, fourier_map, nystrom_map
+from maxmargin.kernels import Gaussian, Kernel
+from maxmargin.landmarks import WAYS, landmarks_of
+from maxmargin.rows.memory import Rows, count_columns
+
+NAMES = ("nystrom", "fourier")
+
+
+class Approximation(NamedTuple):
+    """Which features, how many, and for Nyström how landmarks are chosen."""
+
+    name: str
+    components: int
+    landmarks: str
+
+    def features(self, rows: Rows, kernel: Kernel, seed: int, threads: int) -> FeatureMap:
+        """The map for these rows; the same seed gives the same map."""
+        rng = np.random.default_rng(seed)
+        if not kernel.by_products or not kernel.definite:
+            raise ParameterError(
+                f"approx={self.name!r} is for linear, polynomial (coef0 0 or above) and gaussian kernels: "
+                "others have no features that could be computed"
+            )
+        if self.name == "nystrom":
+            chosen = landmarks_of(self.landmarks, rows, kernel, self.components, rng, threads)
+            return nystrom_map(kernel, chosen, threads)
+        if not isinstance(kernel, Gaussian):
+            raise ParameterError("approx='fourier' is for the gaussian kernel only: take approx='nystrom'")
+        return fourier_map(kernel, max(count_columns(rows), 1), self.components, rng)
+
+
+def checked_approximation(approx: Any, components: Any, landmarks: Any) -> Approximation | None:
+    """An approximation that can be made, or none."""
+    if approx is None:
+        return None
+    if approx not in NAMES:
+        raise ParameterError(f"approx={approx!r} is not known: choose nystrom or fourier, or None")
+    if isinstance(components, bool) or not isinstance(components, (int, np.integer)) or components < 1:
+        raise ParameterError(f"components={components!r} must be a whole number, 1 or above: 500 say")
+    if landmarks not in ("auto", *WAYS):
+        raise ParameterError(f"landmarks={landmarks!r} is not known: choose auto, {', '.join(WAYS)}")
+    return Approximation(approx, int(components), landmarks)

@@ -1,0 +1,178 @@
+"""Features whose inner products are nearly a kernel, so that a linear machine takes the place of one with a kernel.
+
+    nystrom   φ(x) = Λ^(−½) Uᵀ k(x),      k(x) = K(landmarks, x) and U Λ Uᵀ = K(landmarks, landmarks):
+                                          ⟨φ(x), φ(z)⟩ is K(x, z) wherever x or z is in the span of the landmarks
+    fourier   φ(x) = √(2/m) (cos Wx, sin Wx),   rows of W as the Gaussian's spectrum has them, N(0, 2γ), those of each
+                                          d orthogonal, which makes the mean error smaller
+After    Williams, Seeger 2001; Rahimi, Recht 2007; Yu et al. (orthogonal random features) 2016
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from maxmargin.cores import blas_on_one_thread, on_threads
+from maxmargin.expansion import tensors_of, vectors_of
+from maxmargin.kernel_blocks import rows_of_kernel
+from maxmargin.kernels import Gaussian, Kernel, kernel_of, words_of
+from maxmargin.points import Few, Points, few_of, parts_of, points_of, products
+from maxmargin.rows.memory import Dense, Rows, count_columns, count_rows
+from maxmargin.rows.take import read_only
+
+LINES = 1024  # examples whose features are computed at once
+TINY = 1e-12  # of the largest eigenvalue
+WIDE = 2048  # features of which no orthogonal matrix is made
+
+
+class FeatureMap(Protocol):
+    """A map φ with ⟨φ(x), φ(z)⟩ ≈ K(x, z)."""
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """K."""
+
+    @property
+    def d(self) -> int:
+        """Features of x."""
+
+    @property
+    def components(self) -> int:
+        """Features of φ(x)."""
+
+    def fill(self, many: Points, out: np.ndarray) -> None:
+        """φ of some examples, a row each, into `out`."""
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Its arrays, for a file."""
+
+
+@dataclass(frozen=True, eq=False)
+class NystromMap:
+    """Examples by their kernel with landmarks."""
+
+    name: ClassVar[str] = "nystrom"
+
+    kernel: Kernel
+    landmarks: Rows
+    whitening: np.ndarray
+
+    @property
+    def d(self) -> int:
+        """Features of x."""
+        return count_columns(self.landmarks)
+
+    @property
+    def components(self) -> int:
+        """Features of φ(x)."""
+        return int(self.whitening.shape[1])
+
+    @cached_property
+    def columns(self) -> Few:
+        """The landmarks beside each other."""
+        return few_of(points_of(self.landmarks))
+
+    def fill(self, many: Points, out: np.ndarray) -> None:
+        """The kernel with the landmarks, whitened."""
+        K = np.empty((len(many), len(self.columns.points)))
+        self.kernel.fill(many, self.columns, K)
+        out[...] = K @ self.whitening
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Landmarks and Λ^(−½) Uᵀ."""
+        return {**tensors_of(self.landmarks), "whitening": self.whitening}
+
+
+@dataclass(frozen=True, eq=False)
+class FourierMap:
+    """Examples by waves of random frequencies."""
+
+    name: ClassVar[str] = "fourier"
+
+    kernel: Kernel
+    frequencies: np.ndarray
+
+    @property
+    def d(self) -> int:
+        """Features of x."""
+        return int(self.frequencies.shape[0])
+
+    @property
+    def components(self) -> int:
+        """Features of φ(x)."""
+        return int(2 * self.frequencies.shape[1])
+
+    def fill(self, many: Points, out: np.ndarray) -> None:
+        """Cosines, then sines."""
+        half = self.frequencies.shape[1]
+        phase = np.empty((len(many), half))
+        products(many, Few(many, self.frequencies), phase)
+        out[:, :half], out[:, half:] = np.cos(phase), np.sin(phase)
+        out *= 1.0 / np.sqrt(half)
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """The frequencies."""
+        return {"frequencies": self.frequencies}
+
+
+def nystrom_map(kernel: Kernel, landmarks: Rows, threads: int = 1) -> NystromMap:
+    """The map of these landmarks; directions in which they do not differ are left out."""
+    points = points_of(landmarks)
+    K = np.empty((len(points), len(points)))
+    rows_of_kernel(kernel, points, points, K, threads)
+    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    kept = values > max(TINY * float(values[-1]), np.finfo(float).tiny)
+    return NystromMap(kernel, landmarks, np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept])))
+
+
+def fourier_map(kernel: Gaussian, d: int, components: int, rng: np.random.Generator) -> FourierMap:
+    """A map of so many components, one more if they are odd."""
+    half = -(-components // 2)
+    if d > WIDE:
+        directions = rng.normal(size=(half, d))
+    else:
+        blocks = [np.linalg.qr(rng.normal(size=(d, d)))[0].T for _ in range(-(-half // d))]
+        lengths = np.sqrt(rng.chisquare(d, size=half))
+        directions = np.concatenate(blocks)[:half] * lengths[:, None]
+    return FourierMap(kernel, np.ascontiguousarray(np.sqrt(2.0 * kernel.gamma) * directions.T))
+
+
+def transform(features: FeatureMap, rows: Rows, threads: int = 1) -> Dense:
+    """φ of every row, in float32."""
+    out = np.empty((count_rows(rows), features.components), np.float32)
+    with blas_on_one_thread:
+        for part, many in parts_of(rows, threads):
+            found = out[part]
+
+            def fill(start: int, many: Points = many, found: np.ndarray = found) -> None:
+                lines = slice(start, min(start + LINES, len(many)))
+                features.fill(many.part(lines), found[lines])
+
+            on_threads(threads, fill, range(0, len(many), LINES))
+    return Dense(read_only(out))
+
+
+def words_of_map(features: FeatureMap) -> dict[str, Any]:
+    """What its arrays do not say, for a file."""
+    return {"name": features.name, "d": features.d, "kernel": words_of(features.kernel)}
+
+
+def map_of(tensors: dict[str, np.ndarray], words: dict[str, Any]) -> FeatureMap:
+    """The map of a file's tensors and words, if they fit together."""
+    kernel, d = kernel_of(words["kernel"]), int(words["d"])
+    if words["name"] == FourierMap.name:
+        frequencies = tensors["frequencies"]
+        if frequencies.ndim != 2 or len(frequencies) != d:
+            raise ValueError(f"frequencies of shape {frequencies.shape}")
+        return FourierMap(kernel, frequencies)
+    landmarks, whitening = vectors_of(tensors, d), tensors["whitening"]
+    if words["name"] != NystromMap.name or whitening.ndim != 2 or len(whitening) != count_rows(landmarks):
+        raise ValueError(f"features {words['name']!r}")
+    return NystromMap(kernel, landmarks, whitening)

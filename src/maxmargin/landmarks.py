@@ -1,0 +1,72 @@
+"""Landmarks for Nyström features: which examples, or points between them, are to stand for all.
+
+    kmeans     the centres of as many clusters of a sample: nothing is far from one
+    leverage   examples drawn by their ridge leverage scores, those that the others explain least being likeliest
+    uniform    examples drawn with equal chances
+After    Zhang, Tsang, Kwok 2008 (k-means); Alaoui, Mahoney 2015, Musco, Musco 2017 (leverage)
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from maxmargin.feature_maps import nystrom_map, transform
+from maxmargin.kernels import Kernel
+from maxmargin.passes import squared_norms
+from maxmargin.points import Points, matrix_of
+from maxmargin.rows.memory import Csr, Dense, Rows, count_rows
+from maxmargin.rows.pick import pick
+from maxmargin.rows.take import read_only
+
+WAYS = ("kmeans", "leverage", "uniform")
+A_CLUSTER = 10  # examples that are looked at for each cluster,
+AT_LEAST = 5000
+ROUNDS = 10
+
+
+def landmarks_of(way: str, rows: Rows, kernel: Kernel, count: int, rng: np.random.Generator, threads: int) -> Rows:
+    """So many landmarks, or all examples if there are no more; "auto" is k-means of dense rows, else leverage."""
+    n = count_rows(rows)
+    if count >= n:
+        return rows
+    if way == "auto":
+        way = "leverage" if isinstance(rows, Csr) else "kmeans"
+    if way == "kmeans":
+        return centres(rows, count, rng)
+    first = np.sort(rng.choice(n, count, replace=False))
+    if way == "uniform":
+        return pick(rows, first)
+    scores = leverage(rows, kernel, pick(rows, first), threads)
+    return pick(rows, np.sort(rng.choice(n, count, replace=False, p=scores / np.sum(scores))))
+
+
+def centres(rows: Rows, count: int, rng: np.random.Generator) -> Dense:
+    """The centres of clusters of a sample."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    n, size = count_rows(rows), max(AT_LEAST, A_CLUSTER * count)
+    sample = rows if n <= size else pick(rows, np.sort(rng.choice(n, size, replace=False)))
+    means = KMeans(count, init="random", n_init=1, max_iter=ROUNDS, random_state=int(rng.integers(1 << 31)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
+        means.fit(matrix_of(sample))
+    return Dense(read_only(np.ascontiguousarray(means.cluster_centers_, dtype=np.float64)))
+
+
+def leverage(rows: Rows, kernel: Kernel, first: Rows, threads: int) -> np.ndarray:
+    """Ridge leverage scores, as the features of the first landmarks tell them.
+
+    k_i (K + λI)^(−1) of each example, where K is ΦΦᵀ and what Φ leaves of the diagonal counts with 1/λ; λ is such that
+    about as many examples matter as there are landmarks.
+    """
+    phi = transform(nystrom_map(kernel, first, threads), rows, threads).values
+    every = Points(rows, squared_norms(rows, threads), np.arange(count_rows(rows)))
+    left = np.maximum(kernel.diagonal(every) - np.einsum("ij,ij->i", phi, phi, dtype=np.float64), 0.0)
+    G = np.asarray(phi.T @ phi, dtype=np.float64)
+    ridge = max(float(np.sum(left)) / count_rows(first), 1e-9 * float(np.trace(G)))
+    values, vectors = np.linalg.eigh(G + ridge * np.eye(len(G)))
+    inside = np.sum(np.square(phi @ (vectors / np.sqrt(values)).astype(np.float32), dtype=np.float64), axis=1)
+    return np.asarray(np.minimum(inside + left / ridge, 1.0)) + np.finfo(np.float32).eps

@@ -1,0 +1,81 @@
+"""Regression and one class as files: ours, and LIBSVM's."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import maxmargin
+from maxmargin import SVR, FileError, MaxmarginError, NuSVR, OneClassSVM
+from maxmargin.cli import run
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(80, 3))
+z = np.sin(X[:, 0]) + 0.1 * X[:, 1]
+test = rng.normal(size=(30, 3))
+MACHINES = [SVR(C=3.0, gamma=0.5), NuSVR(C=3.0, gamma=0.5), OneClassSVM(nu=0.3, gamma=0.5)]
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
+def test_a_function_comes_back_from_either_file(machine, storage, tmp_path):
+    model = machine.fit(storage(X), z).model_
+    model.save(tmp_path / "ours")
+    again = maxmargin.load(tmp_path / "ours")
+    assert np.array_equal(again.decide(storage(test)), model.decide(storage(test)))
+    assert (again.width, again.certificate, again.training) == (model.width, model.certificate, model.training)
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "ours").read_bytes()
+    maxmargin.write_libsvm_model(model, tmp_path / "theirs")
+    read = maxmargin.load(tmp_path / "theirs")
+    assert read.decide(sparse.csr_matrix(test)) == pytest.approx(model.decide(storage(test)), abs=1e-12)
+    assert np.array_equal(read.predict(sparse.csr_matrix(test)) > 0, model.predict(storage(test)) > 0)
+    assert read.machine == model.machine
+
+
+def test_a_file_of_libsvm_is_read_as_a_person_would_read_it(tmp_path):
+    (tmp_path / "model").write_text(
+        "svm_type epsilon_svr\nkernel_type polynomial\ndegree 2\ngamma 0.5\ncoef0 1\n"
+        "nr_class 2\ntotal_sv 2\nrho -0.25\nSV\n0.5 1:1 2:2\n-1.5 2:3\n"
+    )
+    x = np.array([2.0, -1.0])
+    expected = 0.5 * (0.5 * (x[0] + 2 * x[1]) + 1) ** 2 - 1.5 * (0.5 * 3 * x[1] + 1) ** 2 + 0.25
+    assert maxmargin.load(tmp_path / "model").predict(x[None, :])[0] == pytest.approx(expected)
+
+
+def test_a_file_that_does_not_hold_together_is_refused(tmp_path):
+    model = SVR(gamma=0.5).fit(X, z).model_
+    model.coefficients = model.coefficients[1:]
+    model.save(tmp_path / "model")
+    with pytest.raises(FileError, match="do not fit together"):
+        maxmargin.load(tmp_path / "model")
+    with pytest.raises(MaxmarginError, match="a model of epsilon-SVR has no probabilities"):
+        model.probabilities(X)
+    (tmp_path / "other").write_text("svm_type best_svr\nkernel_type linear\nSV\n")
+    with pytest.raises(FileError, match="svm_type best_svr is not known"):
+        maxmargin.load(tmp_path / "other")
+
+
+def test_on_the_command_line(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    maxmargin.write("data.svm", X, z)
+    svr = SVR(C=10.0, gamma=0.5).fit(X, z)
+    svr.model_.save("svr.safetensors")
+    assert run(["predict", "svr.safetensors", "data.svm"]) == 0
+    found = np.array(capfd.readouterr().out.split(), dtype=float)
+    assert found == pytest.approx(svr.predict(X), abs=1e-9)
+    assert run(["score", "svr.safetensors", "data.svm", "--json"]) == 0
+    figures = json.loads(capfd.readouterr().out)
+    assert figures["r2"] == pytest.approx(svr.score(X, z))
+    assert figures["mse"] == pytest.approx(np.mean((found - z) ** 2))
+    assert run(["inspect", "svr.safetensors", "--json"]) == 0
+    facts = json.loads(capfd.readouterr().out)
+    assert (facts["kind"], facts["machine"], facts["features"]) == ("kernel function", "epsilon-SVR", 3)
+    usual = OneClassSVM(nu=0.3, gamma=0.5).fit(X)
+    maxmargin.write_libsvm_model(usual.model_, "usual.model")
+    maxmargin.write("both.svm", X, usual.predict(X))
+    assert run(["score", "usual.model", "both.svm", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["accuracy"] == 1.0
+    assert run(["inspect", "usual.model"]) == 0
+    assert "one-class" in capfd.readouterr().out
