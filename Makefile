@@ -7,7 +7,7 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 py
 BIN := .venv/bin
 BENCHMARKS := bench-startup bench-reading bench-certified bench-lectures bench-step_cost bench-scaling bench-choices
 
-.PHONY: demo test lint types imports tests $(BENCHMARKS) bench-linear clean
+.PHONY: demo test lint types imports tests $(BENCHMARKS) bench-linear bench-kernel clean
 
 demo: .venv/ready
 	@$(BIN)/maxmargin demo
@@ -30,8 +30,8 @@ tests: .venv/ready-dev
 $(BENCHMARKS): bench-%: .venv/ready-bench
 	$(BIN)/python benchmarks/$*.py --write benchmarks/results/$*.md
 
-bench-linear: .venv/ready-bench
-	$(BIN)/python benchmarks/linear/run.py --write benchmarks/results/linear.md $(if $(DATA),--data $(DATA))
+bench-linear bench-kernel: bench-%: .venv/ready-bench
+	$(BIN)/python benchmarks/$*/run.py --write benchmarks/results/$*.md $(if $(DATA),--data $(DATA))
 
 .venv/made:
 	@test -n "$(PYTHON)" || { echo "maxmargin needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }

@@ -10,8 +10,14 @@ from pathlib import Path
 
 from maxmargin.cores import all_cores
 
+ENDINGS = ("", ".xz", ".bz2", ".gz", ".zst")
 ROOT = Path(__file__).parent.parent
 DATA = ROOT.parent / "shared" / "data"
+
+
+def found(name: str, folder: Path) -> Path | None:
+    """The file of that name, plain or compressed."""
+    return next((folder / (name + ending) for ending in ENDINGS if (folder / (name + ending)).is_file()), None)
 
 
 def machine() -> str:

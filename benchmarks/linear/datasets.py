@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +12,11 @@ from scipy import sparse
 
 import maxmargin
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from report import found
+
 FILES = ["a9a", "w8a", "ijcnn1", "covtype.binary.scale", "covtype.binary", "mnist", "reuters_money-fx", "20news.binary"]
-ENDINGS = ("", ".xz", ".bz2", ".gz", ".zst")
 
 
 def load(name: str, folder: Path, cache: Path):
@@ -24,11 +28,6 @@ def load(name: str, folder: Path, cache: Path):
     if not (kept.exists() and kept.stat().st_mtime > source.stat().st_mtime):
         keep(kept, *(GENERATED[name]() if name in GENERATED else parsed(source, name)))
     return unpacked(np.load(kept))
-
-
-def found(name: str, folder: Path) -> Path | None:
-    """The file of that name, plain or compressed."""
-    return next((folder / (name + ending) for ending in ENDINGS if (folder / (name + ending)).is_file()), None)
 
 
 def parsed(path: Path, name: str):

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from datasets import found, parsed
+from datasets import parsed
+from report import found
 
 from maxmargin import MaxmarginError
 

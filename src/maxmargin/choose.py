@@ -39,7 +39,7 @@ def suits_interior_point(problem: Problem) -> bool:
     """Whether dual steps would crawl, and there are too few examples a feature to leave most of them aside."""
     if problem.kind != "hinge" or steepness(problem) > EXTREME:
         return False
-    return crawls(problem) or (problem.d + 1 <= min(FEW, problem.n // SOME) and steepness(problem) > LARGE)
+    return crawls(problem) or (problem.d <= min(FEW - 1, problem.n // SOME) and steepness(problem) > LARGE)
 
 
 def steepness(problem: Problem) -> float:
