@@ -77,13 +77,48 @@ def test_landmarks_are_as_many_as_asked_for_and_always_the_same(way, storage):
     assert np.array_equal(one.values, two.values)
 
 
-def test_leverage_is_what_its_definition_says_when_all_is_known():
-    """With every example a landmark, K is Φ Φᵀ, and the score is the diagonal of K (K + λI)^(−1)."""
-    rows = take(X[:40])
-    found = leverage(rows, Gaussian(0.05), rows, 1)
-    K = gaussian(X[:40], X[:40], 0.05)
-    ridge = 1e-9 * np.trace(K)
-    assert found == pytest.approx(np.diag(K @ np.linalg.inv(K + ridge * np.eye(40))), abs=1e-3)
+def test_leverage_is_what_its_definition_says():
+    """Of L = ΦΦᵀ, the kernel as 30 landmarks know it, the diagonal of L (L + λI)^(−1), and what L leaves, over λ."""
+    rows, first = take(X[:200]), X[:30]
+    found = leverage(rows, Gaussian(0.02), pick(rows, np.arange(30)), 2)
+    to, own = gaussian(X[:200], first, 0.02), gaussian(first, first, 0.02)
+    L = to @ np.linalg.solve(own, to.T)
+    left = 1.0 - np.diag(L)
+    ridge = left.sum() / 30
+    expected = np.diag(L @ np.linalg.inv(L + ridge * np.eye(200))) + left / ridge
+    assert expected.max() > 2 * expected.min()
+    assert found == pytest.approx(np.minimum(expected, 1.0), abs=2e-3)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear(), Polynomial(2, 1.0, 0.0)])
+@pytest.mark.parametrize("way", WAYS)
+def test_rows_that_are_all_the_same_have_landmarks_too(kernel, way):
+    for rows in (take(np.zeros((50, 3))), take(np.ones((50, 3))), take(np.zeros((50, 0)))):
+        assert count_rows(landmarks_of(way, rows, kernel, 5, np.random.default_rng(0), 1)) == 5
+
+
+def test_examples_without_weight_are_no_landmarks():
+    weights = np.ones(len(y))
+    weights[::3] = 0.0
+    settings = {"kernel": "gaussian", "gamma": 0.1, "approx": "nystrom", "components": 40, "tol": 1e-6}
+    one = maxmargin.train(X, y, weights=weights, **settings).model
+    other = maxmargin.train(X[weights > 0], y[weights > 0], **settings).model
+    assert np.array_equal(one.features.landmarks.values, other.features.landmarks.values)
+    assert one.decide(test) == pytest.approx(other.decide(test), abs=1e-2)
+
+
+def test_wide_sparse_rows_are_not_written_out():
+    """A million columns and a hundred landmarks would be 800 MB."""
+    wide, labels = sparse.random(300, 1_000_000, 1e-4, format="csr", random_state=0), np.arange(300) % 2
+    result = maxmargin.train(wide, labels, kernel="gaussian", gamma=0.1, approx="nystrom", components=100)
+    assert result.model.decide(wide[:5]).shape == (5,)
+
+
+def test_the_time_of_the_features_counts():
+    settings = {"kernel": "gaussian", "approx": "nystrom", "components": 700, "tol": 1e-12}
+    result = maxmargin.train(X, y, max_seconds=0.2, **settings)
+    assert result.status is maxmargin.Status.TIME_LIMIT
+    assert result.seconds > 0.05
 
 
 def test_leverage_finds_what_nothing_else_explains():
@@ -170,6 +205,7 @@ def test_scikit_learns_contract(estimator, check):
         ({"kernel": "poly", "approx": "fourier"}, "for the gaussian kernel only"),
         ({"kernel": "sigmoid", "approx": "nystrom"}, "is for linear, polynomial"),
         ({"kernel": lambda A, B: A @ B.T, "approx": "nystrom"}, "is for linear, polynomial"),
+        ({"kernel": "gaussian", "approx": "nystrom", "components": "many"}, "components='many' must be a whole number"),
         ({"kernel": "gaussian", "approx": "nystrom", "components": 0}, "components=0 must be a whole number"),
         ({"kernel": "gaussian", "approx": "nystrom", "components": 2.5}, "components=2.5 must be a whole number"),
         ({"kernel": "gaussian", "approx": "nystrom", "landmarks": "best"}, "landmarks='best' is not known"),
@@ -179,6 +215,25 @@ def test_scikit_learns_contract(estimator, check):
 def test_bad_input_gets_one_line(settings, said):
     with pytest.raises(ParameterError, match=said):
         maxmargin.train(X, y, **settings)
+
+
+def test_what_svc_cannot_do_with_it_is_said():
+    with pytest.raises(ParameterError, match="'ovo' is for the kernel itself"):
+        SVC(approx="nystrom", decision_function_shape="ovo").fit(X, y)
+    with pytest.raises(ParameterError, match="probability is for the kernel itself"):
+        SVC(approx="nystrom", probability=True).fit(X, y)
+    with pytest.raises(ParameterError, match="seed=-1 must be"):
+        SVC(approx="nystrom", random_state=-1).fit(X, y)
+    svc = SVC(probability=True).fit(X[two], y[two])
+    svc.set_params(approx="fourier", probability=False, components=20).fit(X[two], y[two])
+    assert not hasattr(svc, "support_")
+    assert not hasattr(svc, "probA_")
+
+
+def test_landmarks_beyond_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("maxmargin.approximation.free_memory", lambda: 1 << 20)
+    with pytest.raises(ParameterError, match=r"components=700: 700 landmarks take 0\.0157 GB: take fewer"):
+        maxmargin.train(X, y, kernel="gaussian", approx="nystrom", components=700)
 
 
 def test_no_file_for_libsvm_and_no_half_file(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
@@ -14,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin
 from maxmargin import SVC, MaxmarginError, NuSVC, ParameterError
-from maxmargin.calibration import couple, coupled, fit_sigmoid, folds_of
+from maxmargin.calibration import couple, couple_some, fit_sigmoid, folds_of
 from maxmargin.cli import run
 
 digits = load_digits()
@@ -42,10 +43,17 @@ def test_the_sigmoid_is_the_one_of_maximum_likelihood():
     assert A < 0  # the larger the value, the likelier the first class
 
 
-@pytest.mark.parametrize("values", [np.zeros(10), np.r_[np.full(5, 1e6), np.full(5, -1e6)], np.arange(10.0)])
+@pytest.mark.parametrize(
+    "values",
+    [np.zeros(10), np.r_[np.full(5, 1e6), np.full(5, -1e6)], np.arange(10.0), np.ones(200_000), np.full(200_000, -3.0)],
+)
 def test_the_sigmoid_ends_on_values_of_any_kind(values):
-    A, B = fit_sigmoid(values, np.arange(10) < 5)
+    """Equal values say nothing: then the probability is the part of the first class."""
+    first = np.arange(len(values)) % 4 == 0
+    A, B = fit_sigmoid(values, first)
     assert np.isfinite([A, B]).all()
+    if np.ptp(values) == 0.0:
+        assert 1 / (1 + np.exp(A * values[0] + B)) == pytest.approx(first.mean(), abs=0.05)
 
 
 @settings(deadline=None, max_examples=60)
@@ -77,7 +85,7 @@ def test_coupled_pairs_are_probabilities_that_no_others_agree_better_with(case):
 def test_pairs_that_agree_give_back_the_probabilities_they_came_from():
     p = np.array([0.5, 0.2, 0.2, 0.1])
     pairs = [p[i] / (p[i] + p[j]) for i in range(4) for j in range(i + 1, 4)]
-    assert coupled(np.array([pairs]), 4)[0] == pytest.approx(p)
+    assert couple_some(np.array([pairs]), 4)[0] == pytest.approx(p)
 
 
 def test_folds_share_each_class():
@@ -144,6 +152,8 @@ def test_a_precomputed_kernel_has_probabilities():
     ours = SVC(kernel="precomputed", probability=True).fit(K, y[some])
     plain = SVC(kernel="linear", probability=True).fit(X[some], y[some])
     assert ours.predict_proba(test @ X[some].T) == pytest.approx(plain.predict_proba(test), abs=1e-3)
+    result = maxmargin.train(sparse.csr_matrix(K), y[some], kernel="precomputed", probability=True)
+    assert result.model.probabilities(test @ X[some].T) == pytest.approx(plain.predict_proba(test), abs=1e-3)
 
 
 def test_without_them_the_way_to_them_is_said(tmp_path):
@@ -166,10 +176,40 @@ def test_on_the_command_line(tmp_path, capfd, monkeypatch):
     assert found.sum(axis=1) == pytest.approx(1.0)
 
 
-def test_an_end_of_time_leaves_probabilities_all_the_same():
+def test_an_end_of_time_leaves_no_probabilities():
+    """Machines that never began say nothing about their pair."""
     with pytest.warns(ConvergenceWarning, match="time limit"):
         svc = SVC(probability=True, C=1e4, tol=1e-12, max_seconds=0.05).fit(X, y)
-    assert svc.predict_proba(test[:4]).sum(axis=1) == pytest.approx(1.0)
+    assert svc.fit_status_ == 1
+    with pytest.raises(MaxmarginError, match=r"no probabilities.*to the end"):
+        svc.predict_proba(test[:4])
+
+
+def test_an_interrupt_of_the_folds_is_no_convergence():
+    """The callback stops the first fold: the machine is there, its probabilities are not, and the status says so."""
+
+    def stop(record):
+        return "fold" in record.problem
+
+    result = maxmargin.train(X[some], y[some], kernel="gaussian", gamma=0.1, probability=True, callback=stop)
+    assert result.status is maxmargin.Status.INTERRUPTED
+    assert result.certificate.relative_gap <= 1e-4
+    assert result.model.sigmoids is None
+
+
+def test_a_nu_that_is_just_feasible_is_feasible_for_folds_too():
+    own = np.r_[np.flatnonzero(y == 0)[:6], np.flatnonzero(y == 1)[:2]]
+    p = NuSVC(nu=0.5, probability=True).fit(X[own], y[own]).predict_proba(test[:3])
+    assert np.isfinite(p).all()
+
+
+def test_an_example_without_weight_is_as_good_as_none():
+    weights = np.ones(some.sum())
+    weights[::7] = 0.0
+    kept = weights > 0
+    one = SVC(gamma=0.1, probability=True).fit(X[some], y[some], weights)
+    other = SVC(gamma=0.1, probability=True).fit(X[some][kept], y[some][kept])
+    assert one.predict_proba(test) == pytest.approx(other.predict_proba(test), abs=1e-3)
 
 
 def expected(estimator):

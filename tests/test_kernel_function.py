@@ -48,13 +48,39 @@ def test_a_file_that_does_not_hold_together_is_refused(tmp_path):
     model = SVR(gamma=0.5).fit(X, z).model_
     model.coefficients = model.coefficients[1:]
     model.save(tmp_path / "model")
-    with pytest.raises(FileError, match="do not fit together"):
+    with pytest.raises(FileError, match="model: the model's arrays do not fit together"):
         maxmargin.load(tmp_path / "model")
     with pytest.raises(MaxmarginError, match="a model of epsilon-SVR has no probabilities"):
         model.probabilities(X)
+    (tmp_path / "cut").write_text("svm_type nu_svr\nkernel_type linear\ntotal_sv 2\nrho 0\nSV\n1 1:1\n")
+    with pytest.raises(FileError, match="total_sv is 2, but 1 lines follow SV: the model is cut short"):
+        maxmargin.load(tmp_path / "cut")
+    (tmp_path / "nan").write_text("svm_type nu_svr\nkernel_type linear\nrho 0\nSV\nnan 1:1\n")
+    with pytest.raises(FileError, match="no finite numbers"):
+        maxmargin.load(tmp_path / "nan")
+    (tmp_path / "row").write_text("svm_type nu_svr\nkernel_type precomputed\nrho 0\nSV\n1 0:0\n")
+    with pytest.raises(FileError, match="counted from 1"):
+        maxmargin.load(tmp_path / "row")
     (tmp_path / "other").write_text("svm_type best_svr\nkernel_type linear\nSV\n")
     with pytest.raises(FileError, match="svm_type best_svr is not known"):
         maxmargin.load(tmp_path / "other")
+
+
+def test_a_function_without_support_vectors_is_a_constant(tmp_path):
+    model = SVR(epsilon=100.0).fit(X, z).model_
+    assert len(model.support) == 0
+    model.save(tmp_path / "ours")
+    maxmargin.write_libsvm_model(model, tmp_path / "theirs")
+    for name in ("ours", "theirs"):
+        assert maxmargin.load(tmp_path / name).predict(test) == pytest.approx(np.full(30, model.b))
+
+
+def test_labels_that_are_names_are_no_targets(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    SVR().fit(X, z).model_.save("svr.safetensors")
+    maxmargin.write("names.svm", X, ["a", "b"] * 40)
+    assert run(["score", "svr.safetensors", "names.svm"]) == 1
+    assert "its labels are text, 'a' say: epsilon-SVR is scored against numbers" in capfd.readouterr().err
 
 
 def test_on_the_command_line(tmp_path, capfd, monkeypatch):

@@ -76,6 +76,8 @@ def test_what_they_cannot_do_is_said():
         maxmargin.train(X, y, solver="smo_simple", bias="none", **GAUSSIAN)
     with pytest.raises(RefusedError, match="dual_coordinate has no step for kernels: use solver='smo'"):
         maxmargin.train(X, y, solver="dual_coordinate", **GAUSSIAN)
+    with pytest.raises(RefusedError, match="smo_simple needs a kernel that is positive semidefinite, and Sigmoid"):
+        maxmargin.train(X, y, solver="smo_simple", kernel="sigmoid")
     with pytest.raises(ParameterError, match="pegasos has no option 'project': its options are batch"):
         maxmargin.train(X, y, solver="pegasos", options={"project": True}, bias="none", **GAUSSIAN)
     with pytest.raises(ParameterError, match="batch=81 must be from 1 to 80"):

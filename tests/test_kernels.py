@@ -197,3 +197,25 @@ def test_float32_noise_in_a_precomputed_kernel_is_no_asymmetry():
     K = (A @ A.T).astype(np.float64)
     K += 1e-7 * rng.normal(size=K.shape) * np.sqrt(np.outer(np.diag(K), np.diag(K)))
     assert find_kernel("precomputed", take(K)) == Precomputed()
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("width", [5, 3000])
+def test_no_support_vectors_and_no_rows_are_no_trouble(storage, width):
+    """Narrow and wide rows go different ways; nothing comes of nothing on both."""
+    rows = take(storage(np.ones((7, width))))
+    every, none = points_of(rows), points_of(rows, np.zeros(0, dtype=np.intp))
+    assert combination(Gaussian(1.0), every, none, np.zeros((0, 2)), 2).tolist() == np.zeros((7, 2)).tolist()
+    assert combination(Gaussian(1.0), none, every, np.ones((7, 1)), 2).shape == (0, 1)
+    rows_of_kernel(Gaussian(1.0), none, every, np.zeros((0, 7)), 2)
+
+
+@pytest.mark.parametrize("width", [5, 3000])
+def test_rows_go_to_their_places(width):
+    rng = np.random.default_rng(0)
+    X = sparse.random(50, width, 0.1, format="csr", random_state=0)
+    points, places = points_of(take(X)), rng.permutation(50)[:20]
+    out, exact = np.zeros((50, 50)), np.exp(-0.1 * ((X.toarray()[:20, None] - X.toarray()[None]) ** 2).sum(axis=2))
+    rows_of_kernel(Gaussian(0.1), points.pick(np.arange(20)), points, out, 2, places)
+    assert out[places] == pytest.approx(exact, abs=1e-12)
+    assert not out[np.setdiff1d(np.arange(50), places)].any()

@@ -91,12 +91,12 @@ def seconds(runs: list[dict], who: str) -> tuple[float, str] | None:
 
 
 def ratios(by_task: dict[Task, list[dict]], who: str) -> dict[Task, float]:
-    """The peer's seconds over ours."""
+    """The peer's seconds over ours, where ours got as far."""
     found = {}
     for task, runs in by_task.items():
-        theirs, own = seconds(runs, who), seconds(runs, OURS)
+        theirs, own = seconds(runs, who), as_good(runs)
         if theirs and own:
-            found[task] = theirs[0] / own[0]
+            found[task] = theirs[0] / own["seconds"]
     return found
 
 
@@ -117,6 +117,8 @@ def summary(by_task: dict[Task, list[dict]]) -> str:
             least, most = min(found.values()), max(found.values())
             spread = f"geometric mean {mean(found.values()):.2f}, from {least:.2f} to {most:.2f}"
             lines.append(f"{who}'s seconds over ours: {spread}; faster than ours: {'; '.join(slow) or 'nowhere'}.")
+    short = [" ".join(task) for task, runs in by_task.items() if as_good(runs) is None]
+    lines.append(f"Not as good as scikit-learn within the limit, and in no ratio: {'; '.join(short) or 'none'}.")
     tight = [task for task, runs in by_task.items() if any(gap(run) <= 1e-6 for run in of(runs, OURS))]
     lines.append(f"Certified to 1e-6 within the limit: {len(tight)} of {len(by_task)}.")
     same = {task: value for task, runs in by_task.items() if (value := agreement(runs)) is not None}
@@ -157,14 +159,13 @@ def times(by_task: dict[Task, list[dict]]) -> str:
     columns = ["data", "C", "γ d", *names, *(f"{who} / ours" for who in names if who != OURS)]
     rows = []
     for task, runs in by_task.items():
-        found = {who: seconds(runs, who) for who in names}
-        own = found[OURS]
+        found, own = {who: seconds(runs, who) for who in names}, as_good(runs)
         cells = [value[1] if value else "not run" for value in found.values()]
         for who in names:
             if who != OURS:
                 value = found[who]
                 sign = "> " if value and value[1].startswith(">") else ""
-                cells.append(f"{sign}{value[0] / own[0]:.2f}" if value and own else "")
+                cells.append(f"{sign}{value[0] / own['seconds']:.2f}" if value and own else "")
         rows.append([*task, *cells])
     return "## Seconds\n\n" + table(columns, rows)
 

@@ -65,17 +65,18 @@ def about(problems: dict[Problem, Runs]) -> str:
 
 
 def summary(problems: dict[Problem, Runs]) -> str:
-    ours, best = times(problems, OURS), {problem: fastest(runs)[1] for problem, runs in problems.items()}
-    liblinears = {problem: liblinear(runs)[0] for problem, runs in problems.items()}
+    known = {problem: runs for problem, runs in problems.items() if records.decided(runs, LEVEL)}
+    ours, best = times(known, OURS), {problem: fastest(runs)[1] for problem, runs in known.items()}
+    liblinears = {problem: liblinear(runs)[0] for problem, runs in known.items()}
     missed = [problem for problem, runs in problems.items() if records.seconds_to(LEVEL, runs, OURS) is None]
-    unknown = [problem for problem, runs in problems.items() if not records.decided(runs, LEVEL)]
-    won = sum(ours[problem] <= best[problem] for problem in problems if problem not in missed)
+    unknown = [problem for problem in problems if problem not in known]
+    won = sum(ours[problem] <= best[problem] for problem in known if problem not in missed)
     slower_tight = mean_ratio(times(problems, OURS, 1e-6), times(problems, OURS, 1e-3))
     lines = [
         f"Problems: {len(problems)}.",
         f"As fast as the fastest peer to {LEVEL:g}, or faster: {won}.",
         f"Not certified to {LEVEL:g} within the limit: {named(missed)}.",
-        f"Of these undecided, as the optimum is not known well enough: {named(unknown)}.",
+        f"Undecided, as the optimum is not known well enough, and in no figure but the last: {named(unknown)}.",
         f"LIBLINEAR's seconds to {LEVEL:g} over ours, geometric mean: {mean_ratio(liblinears, ours):.2f}.",
         f"Our seconds to 1e-6 over ours to 1e-3, geometric mean: {slower_tight:.2f}.",
     ]

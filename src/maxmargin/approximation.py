@@ -6,13 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.cores import free_memory
 from maxmargin.errors import ParameterError
 from maxmargin.feature_maps import FeatureMap, fourier_map, nystrom_map
 from maxmargin.kernels import Gaussian, Kernel
 from maxmargin.landmarks import WAYS, landmarks_of
-from maxmargin.rows.memory import Rows, count_columns
+from maxmargin.rows.memory import Rows, count_columns, count_rows
 
 NAMES = ("nystrom", "fourier")
+COPIES = 4  # of the landmarks' own kernel, while its eigenvectors are found
 
 
 class Approximation(NamedTuple):
@@ -31,11 +33,15 @@ class Approximation(NamedTuple):
                 "others have no features that could be computed"
             )
         if self.name == "nystrom":
-            chosen = landmarks_of(self.landmarks, rows, kernel, self.components, rng, threads)
+            count = min(self.components, count_rows(rows))
+            if COPIES * 8 * count**2 > free_memory():
+                size = f"{COPIES * 8 * count**2 / 1e9:.3g} GB"
+                raise ParameterError(f"components={self.components}: {count:,} landmarks take {size}: take fewer")
+            chosen = landmarks_of(self.landmarks, rows, kernel, count, rng, threads)
             return nystrom_map(kernel, chosen, threads)
         if not isinstance(kernel, Gaussian):
             raise ParameterError("approx='fourier' is for the gaussian kernel only: take approx='nystrom'")
-        return fourier_map(kernel, max(count_columns(rows), 1), self.components, rng)
+        return fourier_map(kernel, count_columns(rows), self.components, rng)
 
 
 def checked_approximation(approx: Any, components: Any, landmarks: Any) -> Approximation | None:

@@ -17,6 +17,7 @@ FOLDS = 5
 STEPS = 100
 ENOUGH = 1e-10  # of the gradient, for each example
 SHORTEST = 1e-10
+ROUNDING = 1e-12
 LEAST = 1e-7  # probability in a pair
 AT_ONCE = 1 << 21  # numbers of linear systems
 
@@ -47,9 +48,10 @@ def fit_sigmoid(values: np.ndarray, first: np.ndarray) -> tuple[float, float]:
         slope = features @ (p - (1.0 - target))
         if np.max(np.abs(slope)) <= ENOUGH * len(values):
             break
-        bend = (features * (p * (1.0 - p))) @ features.T + 1e-12 * np.eye(2)
+        bend = (features * (p * (1.0 - p))) @ features.T
+        bend += ROUNDING * (1.0 + np.trace(bend)) * np.eye(2)  # equal values leave it singular
         step, size = np.linalg.solve(bend, slope), 1.0
-        while size > SHORTEST and loss(found - size * step) > now - 1e-4 * size * float(slope @ step):
+        while size > SHORTEST and not loss(found - size * step) <= now - 1e-4 * size * float(slope @ step):
             size *= 0.5
         if size <= SHORTEST:
             break
@@ -71,11 +73,11 @@ def couple(pairs: np.ndarray, classes: int) -> np.ndarray:
     found = np.empty((len(pairs), classes))
     step = max(1, AT_ONCE // (classes + 1) ** 2)
     for start in range(0, len(pairs), step):
-        found[start : start + step] = coupled(pairs[start : start + step], classes)
+        found[start : start + step] = couple_some(pairs[start : start + step], classes)
     return found
 
 
-def coupled(pairs: np.ndarray, classes: int) -> np.ndarray:
+def couple_some(pairs: np.ndarray, classes: int) -> np.ndarray:
     """The same for some examples, their linear systems beside each other."""
     system = np.zeros((len(pairs), classes + 1, classes + 1))
     for k, (i, j) in enumerate(combinations(range(classes), 2)):

@@ -80,10 +80,17 @@ blas_on_one_thread = Single()  # while our own threads multiply matrices, each b
 
 
 def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) -> None:
-    """Call work(item) for each, on `threads` threads."""
-    if threads == 1 or len(items) == 1:
-        for item in items:
+    """Call work(item) for each, on `threads` threads, this one among them: whoever is free takes the next."""
+    waiting = iter(items)
+
+    def share() -> None:
+        for item in waiting:
             work(item)
-        return
-    for _ in pool(threads).map(work, items):
-        pass
+
+    others = [pool(threads).submit(share) for _ in range(min(threads, len(items)) - 1)]
+    try:
+        share()
+    finally:
+        for other in others:
+            if not other.cancel():  # it has begun
+                other.result()

@@ -89,16 +89,22 @@ class Expansion(Widths):
         return {"support": self.support, **tensors_of(self.vectors)}
 
 
+def check_places(kernel: Kernel, support: np.ndarray, d: int) -> None:
+    """Row numbers of a precomputed kernel are columns of what comes to be predicted."""
+    if isinstance(kernel, Precomputed) and len(support) and not 0 <= support.min() <= support.max() < d:
+        raise ValueError("row numbers of support vectors")
+
+
 def tensors_of(rows: Rows) -> dict[str, np.ndarray]:
     """Rows as arrays, for a file."""
     return {f"vectors.{name}": value for name, value in rows._asdict().items() if name != "d"}
 
 
-def vectors_of(tensors: dict[str, np.ndarray], d: int) -> Rows:
+def vectors_of(tensors: dict[str, np.ndarray], d: int, kernel: Kernel) -> Rows:
     """The way back; what does not hold together is refused, for compiled code will not ask again."""
     values = tensors["vectors.values"]
     if "vectors.indices" not in tensors:
-        if values.ndim != 2 or values.shape[1] not in (0, d):
+        if values.ndim != 2 or values.shape[1] != (0 if isinstance(kernel, Precomputed) else d):
             raise ValueError(f"support vectors of shape {values.shape}")
         return Dense(values)
     indices, indptr = tensors["vectors.indices"], tensors["vectors.indptr"]

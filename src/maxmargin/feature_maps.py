@@ -19,13 +19,12 @@ from maxmargin.cores import blas_on_one_thread, on_threads
 from maxmargin.expansion import tensors_of, vectors_of
 from maxmargin.kernel_blocks import rows_of_kernel
 from maxmargin.kernels import Gaussian, Kernel, kernel_of, words_of
-from maxmargin.points import Few, Points, few_of, parts_of, points_of, products
+from maxmargin.points import Few, Points, parts_of, points_of, products
 from maxmargin.rows.memory import Dense, Rows, count_columns, count_rows
 from maxmargin.rows.take import read_only
 
 LINES = 1024  # examples whose features are computed at once
 TINY = 1e-12  # of the largest eigenvalue
-WIDE = 2048  # features of which no orthogonal matrix is made
 
 
 class FeatureMap(Protocol):
@@ -75,15 +74,15 @@ class NystromMap:
         return int(self.whitening.shape[1])
 
     @cached_property
-    def columns(self) -> Few:
-        """The landmarks beside each other."""
-        return few_of(points_of(self.landmarks))
+    def points(self) -> Points:
+        """The landmarks as kernels want them."""
+        return points_of(self.landmarks)
 
     def fill(self, many: Points, out: np.ndarray) -> None:
         """The kernel with the landmarks, whitened."""
-        K = np.empty((len(many), len(self.columns.points)))
-        self.kernel.fill(many, self.columns, K)
-        out[...] = K @ self.whitening
+        K = np.empty((len(self.points), len(many)))
+        rows_of_kernel(self.kernel, self.points, many, K)
+        out[...] = K.T @ self.whitening
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Landmarks and Λ^(−½) Uᵀ."""
@@ -135,13 +134,11 @@ def nystrom_map(kernel: Kernel, landmarks: Rows, threads: int = 1) -> NystromMap
 def fourier_map(kernel: Gaussian, d: int, components: int, rng: np.random.Generator) -> FourierMap:
     """A map of so many components, one more if they are odd."""
     half = -(-components // 2)
-    if d > WIDE:
-        directions = rng.normal(size=(half, d))
-    else:
-        blocks = [np.linalg.qr(rng.normal(size=(d, d)))[0].T for _ in range(-(-half // d))]
-        lengths = np.sqrt(rng.chisquare(d, size=half))
-        directions = np.concatenate(blocks)[:half] * lengths[:, None]
-    return FourierMap(kernel, np.ascontiguousarray(np.sqrt(2.0 * kernel.gamma) * directions.T))
+    if d == 0:
+        return FourierMap(kernel, np.zeros((0, half)))
+    blocks = [np.linalg.qr(rng.normal(size=(d, min(d, half - done))))[0] for done in range(0, half, d)]
+    lengths = np.sqrt(2.0 * kernel.gamma * rng.chisquare(d, size=half))
+    return FourierMap(kernel, np.ascontiguousarray(np.hstack(blocks) * lengths))
 
 
 def transform(features: FeatureMap, rows: Rows, threads: int = 1) -> Dense:
@@ -169,10 +166,11 @@ def map_of(tensors: dict[str, np.ndarray], words: dict[str, Any]) -> FeatureMap:
     kernel, d = kernel_of(words["kernel"]), int(words["d"])
     if words["name"] == FourierMap.name:
         frequencies = tensors["frequencies"]
-        if frequencies.ndim != 2 or len(frequencies) != d:
-            raise ValueError(f"frequencies of shape {frequencies.shape}")
+        if frequencies.ndim != 2 or len(frequencies) != d or not isinstance(kernel, Gaussian):
+            raise ValueError(f"frequencies of shape {frequencies.shape} for {kernel}")
         return FourierMap(kernel, frequencies)
-    landmarks, whitening = vectors_of(tensors, d), tensors["whitening"]
-    if words["name"] != NystromMap.name or whitening.ndim != 2 or len(whitening) != count_rows(landmarks):
-        raise ValueError(f"features {words['name']!r}")
+    landmarks, whitening = vectors_of(tensors, d, kernel), tensors["whitening"]
+    fits = whitening.ndim == 2 and len(whitening) == count_rows(landmarks) and kernel.by_products and kernel.definite
+    if words["name"] != NystromMap.name or not fits:
+        raise ValueError(f"features {words['name']!r} for {kernel}")
     return NystromMap(kernel, landmarks, whitening)

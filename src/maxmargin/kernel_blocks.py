@@ -1,7 +1,9 @@
 """Kernels of many examples against many, tile by tile, on all threads.
 
 A tile is small enough to stay in a core's cache from its products to its last function, and each thread multiplies its
-own tiles, so BLAS itself is held to one thread meanwhile. A user's function is called for large tiles, one at a time.
+own tiles, so BLAS itself is held to one thread meanwhile. Some of the many stand beside each other as the columns of an
+array, and the few pass them as rows. Where sparse examples are too wide to be written out, it is the other way round,
+and a user's function is called for large tiles, one at a time.
 """
 
 from __future__ import annotations
@@ -13,11 +15,14 @@ import numpy as np
 from maxmargin.cores import blas_on_one_thread, on_threads
 from maxmargin.kernels import Custom, Kernel
 from maxmargin.points import Few, Points, few_of
-from maxmargin.rows.memory import count_columns
+from maxmargin.rows.memory import Csr, count_columns
 from maxmargin.scratch import room
 
-MANY = 1024  # lines of a tile
-FEW = 128  # its columns
+MANY = 1024  # lines or columns of a tile
+FEW = 128  # the other way
+EACH = 50  # what a value of the kernel costs beside its product, in features,
+SMALL = 1 << 24  # and how much of this is not worth a second thread
+NARROW = 2048  # features of sparse examples that are written out
 WIDE = 1 << 25  # numbers of few examples as columns
 LARGE = 1 << 24  # numbers of a tile for a user's function
 
@@ -26,13 +31,22 @@ NO_COLUMNS = np.zeros((0, 0))
 Work = Callable[[slice, slice, np.ndarray], None]
 
 
-def rows_of_kernel(kernel: Kernel, few: Points, many: Points, out: np.ndarray, threads: int = 1) -> None:
-    """K(z, x) for every z of few, a line each, and x of many, into `out`."""
+def rows_of_kernel(
+    kernel: Kernel, few: Points, many: Points, out: np.ndarray, threads: int = 1, places: np.ndarray | None = None
+) -> None:
+    """K(z, x) for every z of few, a line each, and x of many, into the lines of `out`, or into those at `places`."""
+    to = np.arange(len(few)) if places is None else places
 
     def put(lines: slice, columns: slice, tile: np.ndarray) -> None:
-        out[columns, lines] = tile.T
+        out[to[lines], columns] = tile
 
-    each_tile(kernel, many, few, out.dtype, threads, put)
+    def put_turned(lines: slice, columns: slice, tile: np.ndarray) -> None:
+        out[to[columns], lines] = tile.T
+
+    if many_as_columns(kernel, many):
+        by_columns(kernel, few, many, out.dtype, threads, put)
+    else:
+        by_lines(kernel, many, few, out.dtype, threads, put_turned)
 
 
 def combination(kernel: Kernel, many: Points, few: Points, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -40,14 +54,50 @@ def combination(kernel: Kernel, many: Points, few: Points, coefficients: np.ndar
     total = np.zeros((len(many), coefficients.shape[1]))
 
     def add(lines: slice, columns: slice, tile: np.ndarray) -> None:
+        total[columns] += tile.T @ coefficients[lines]
+
+    def add_turned(lines: slice, columns: slice, tile: np.ndarray) -> None:
         total[lines] += tile @ coefficients[columns]
 
-    each_tile(kernel, many, few, np.dtype(np.float64), threads, add)
+    if many_as_columns(kernel, many):
+        by_columns(kernel, few, many, total.dtype, threads, add)
+    else:
+        by_lines(kernel, many, few, total.dtype, threads, add_turned)
     return total
 
 
-def each_tile(kernel: Kernel, many: Points, few: Points, dtype: np.dtype, threads: int, work: Work) -> None:
-    """Call work(lines, columns, tile) for all tiles: those of the same columns together, no lines twice at once."""
+def many_as_columns(kernel: Kernel, many: Points) -> bool:
+    """Whether many examples can be written out as columns, a thousand at a time."""
+    return kernel.by_products and not (isinstance(many.rows, Csr) and count_columns(many.rows) > NARROW)
+
+
+def by_columns(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, threads: int, work: Work) -> None:
+    """Call work(lines, columns, tile) for all tiles, few as lines, many as columns: no columns twice at once."""
+    if len(few) * len(many) * (count_columns(many.rows) + EACH) < SMALL:
+        threads = 1
+    height, width = even(len(few), FEW), even(len(many), MANY, threads)
+
+    def strip(first: int) -> None:
+        columns = slice(first, min(first + width, len(many)))
+        beside = few_of(many.part(columns))
+        for start in range(0, len(few), height):
+            lines = slice(start, min(start + height, len(few)))
+            tile = room("tile of a kernel", (lines.stop - start, columns.stop - first), dtype)
+            kernel.fill(few.part(lines), beside, tile)
+            work(lines, columns, tile)
+
+    with blas_on_one_thread:
+        on_threads(threads, strip, range(0, len(many), width))
+
+
+def even(size: int, most: int, among: int = 1) -> int:
+    """How large parts are, if all are equal, none larger than `most`, and each of several gets as many."""
+    parts = among * -(-size // (most * among))
+    return max(1, -(-size // max(parts, 1)))
+
+
+def by_lines(kernel: Kernel, many: Points, few: Points, dtype: np.dtype, threads: int, work: Work) -> None:
+    """The same with many as lines and few as columns: those of the same columns together, no lines twice at once."""
     large = isinstance(kernel, Custom)
     width = len(few) if large else max(1, min(FEW, WIDE // max(count_columns(few.rows), 1)))
     height = max(1, LARGE // max(width, 1)) if large else MANY

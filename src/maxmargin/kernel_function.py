@@ -11,7 +11,7 @@ import numpy as np
 from maxmargin.certificate import Certificate
 from maxmargin.cores import thread_count
 from maxmargin.errors import FileError, MaxmarginError
-from maxmargin.expansion import Expansion, vectors_of
+from maxmargin.expansion import Expansion, check_places, vectors_of
 from maxmargin.kernel_blocks import combination
 from maxmargin.kernels import Kernel, kernel_of, words_of
 from maxmargin.rows.memory import Rows, count_rows
@@ -85,10 +85,10 @@ class KernelFunction(Expansion):
 
 def kernel_function(path: str | Path, tensors: dict[str, np.ndarray], words: dict[str, Any]) -> KernelFunction:
     """The function of a file's tensors and words, if they fit together."""
-    vectors = vectors_of(tensors, int(words["training"]["d"]))
-    support, coefficients = tensors["support"], tensors["coefficients"]
+    kernel, d = kernel_of(words["kernel"]), int(words["training"]["d"])
+    vectors, support, coefficients = vectors_of(tensors, d, kernel), tensors["support"], tensors["coefficients"]
+    check_places(kernel, support, d)
     if not coefficients.shape == support.shape == (count_rows(vectors),):
         raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
-    kernel, certificate = kernel_of(words["kernel"]), Certificate(**words["certificate"])
-    b, width = float(words["b"]), float(words["width"])
+    certificate, b, width = Certificate(**words["certificate"]), float(words["b"]), float(words["width"])
     return KernelFunction(vectors, support, coefficients, b, width, kernel, certificate, words["training"])

@@ -19,7 +19,7 @@ from maxmargin.calibration import couple, pair_probabilities
 from maxmargin.certificate import Certificate
 from maxmargin.cores import thread_count
 from maxmargin.errors import FileError, MaxmarginError
-from maxmargin.expansion import Expansion, vectors_of
+from maxmargin.expansion import Expansion, check_places, vectors_of
 from maxmargin.kernel_blocks import combination
 from maxmargin.kernels import Kernel, kernel_of, words_of
 from maxmargin.rows.memory import Rows, count_rows
@@ -111,7 +111,7 @@ class KernelModel(Expansion):
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """P(class | x), one column a class, of a model that was trained with `probability`."""
         if self.sigmoids is None:
-            raise MaxmarginError("the model has no probabilities: train with probability=True (--probability)")
+            raise MaxmarginError("the model has no probabilities: train with probability=True, and to the end")
         pairs = pair_probabilities(self.decide_pairs(X, threads), self.sigmoids)
         return couple(pairs, len(self.classes))
 
@@ -134,14 +134,16 @@ def kernel_model(
     path: str | Path, tensors: dict[str, np.ndarray], words: dict[str, Any], classes: np.ndarray
 ) -> KernelModel:
     """The model of a file's tensors and words, if they fit together."""
-    vectors = vectors_of(tensors, int(words["training"]["d"]))
+    kernel, d = kernel_of(words["kernel"]), int(words["training"]["d"])
+    vectors = vectors_of(tensors, d, kernel)
     support, n_support, dual_coef, b = (tensors[name] for name in ("support", "n_support", "dual_coef", "b"))
     sigmoids, k, count = tensors.get("sigmoids"), len(classes), len(support)
     fits = dual_coef.shape == (k - 1, count) and b.shape == (k * (k - 1) // 2,) and n_support.shape == (k,)
     fits = fits and (sigmoids is None or sigmoids.shape == (len(b), 2))
     if not fits or count_rows(vectors) != count or n_support.sum() != count:
         raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
-    kernel, certificate = kernel_of(words["kernel"]), Certificate(**words["certificate"])
+    check_places(kernel, support, d)
+    certificate = Certificate(**words["certificate"])
     return KernelModel(
         classes, vectors, support, n_support, dual_coef, b, kernel, certificate, words["training"], sigmoids
     )

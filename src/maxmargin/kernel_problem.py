@@ -37,7 +37,7 @@ from maxmargin.points import Points, centred, no_points, parts_of, points_of
 from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
 
 BATCH_COST = 1 << 16  # numbers that could be visited while a batch is set up
-EXACT = 1 << 23  # numbers of a kernel matrix that is held in float64
+EXACT = 1 << 20  # numbers of a kernel matrix that is held in float64
 LARGE = 1e30
 FAR = 1e4  # γ‖x‖², of which float32 keeps three digits behind the point
 FLAT = 1e-12
@@ -120,6 +120,11 @@ class KernelProblem:
     def words(self) -> dict[str, Any]:
         """The same in words."""
         return {"n": self.n, "d": self.d, "machine": self.kind, "bias": self.bias, "kernel": repr(self.kernel)}
+
+    @cached_property
+    def one_a_row(self) -> bool:
+        """Whether variable i stands for row i."""
+        return np.array_equal(self.machine.row, np.arange(self.n))
 
     @cached_property
     def points(self) -> Points:

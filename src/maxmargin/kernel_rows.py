@@ -7,14 +7,13 @@ can be left out; then more rows fit.
 
 from __future__ import annotations
 
-from mmap import mmap
-
 import numpy as np
 
 from maxmargin.compiled import compiled
 from maxmargin.kernel_blocks import rows_of_kernel
 from maxmargin.kernels import Kernel
 from maxmargin.points import Points
+from maxmargin.scratch import lender
 
 FEWEST = 64  # rows that are held whatever the budget: a step needs some at once
 AT_FIRST = 2048  # rows
@@ -28,7 +27,7 @@ class KernelRows:
         self.kernel, self.points, self.dtype, self.threads = kernel, points, dtype, threads
         n = len(points)
         most = max(int(budget) // np.dtype(dtype).itemsize, FEWEST * n)
-        self.buffer = untouched(min(most, n * n), dtype)
+        self.buffer = lender.lend(self, min(most, n * n), dtype)
         self.use_all()
 
     def use_all(self) -> None:
@@ -80,21 +79,13 @@ class KernelRows:
         """Compute rows, into room that is free, or in place of those used least lately."""
         self.grow(missing)
         free = min(self.open - self.filled, len(missing))
-        fresh = np.arange(self.filled, self.filled + free)
+        old = np.argsort(self.used[: self.filled], kind="stable")[: len(missing) - free]
+        self.place[self.owner[old]] = -1
+        places = np.concatenate([np.arange(self.filled, self.filled + free), old])
         self.filled += free
-        if free:
-            lines = self.values[self.filled - free : self.filled]
-            rows_of_kernel(self.kernel, self.points.pick(missing[:free]), self.right, lines, self.threads)
-            self.used[fresh] = self.clock
-        more = len(missing) - free
-        old = np.argsort(self.used[: self.filled], kind="stable")[:more]
-        if more:
-            lines = np.empty((more, len(self.columns)), self.dtype)
-            rows_of_kernel(self.kernel, self.points.pick(missing[free:]), self.right, lines, self.threads)
-            self.values[old] = lines
-            self.place[self.owner[old]] = -1
-        places = np.concatenate([fresh, old])
         self.place[missing], self.owner[places], self.used[places] = places, missing, self.clock
+        few = self.points.pick(missing)
+        rows_of_kernel(self.kernel, few, self.right, self.values, self.threads, places)
 
     def grow(self, missing: np.ndarray) -> None:
         """Use more of the budget if rows come back that had been given up."""
@@ -102,11 +93,6 @@ class KernelRows:
         self.known[missing] = True
         while self.returns > RETURNS * self.open and self.open < self.room:
             self.open, self.returns = min(2 * self.open, self.room), 0
-
-
-def untouched(size: int, dtype: type) -> np.ndarray:
-    """Memory that the system hands out page by page as it is written to."""
-    return np.frombuffer(mmap(-1, max(size, 1) * np.dtype(dtype).itemsize), dtype)[:size]
 
 
 @compiled

@@ -19,15 +19,18 @@ from maxmargin.kernel_problem import KernelProblem, Machine
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.labels import show
 from maxmargin.multiclass import own_file, time_shares
+from maxmargin.outcome import Status
+from maxmargin.points import matrix_of
 from maxmargin.problem import check_both_classes
 from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows, count_stored
 from maxmargin.rows.pick import pick
+from maxmargin.rows.take import read_only, take
 from maxmargin.solve import Callback, Keeping, Limits, Outcome, solve
 from maxmargin.solvers.base import Solver
 
 NOT_KEPT = Keeping()
 TOLERABLE = 1e-3  # relative gap of a machine from which only probabilities are learnt
-Make = Callable[[np.ndarray, np.ndarray, tuple[Any, Any]], Machine]
+Make = Callable[[np.ndarray, np.ndarray, tuple[Any, Any], bool], Machine]  # of ±1, strengths, classes; whether a part
 
 
 @dataclass(frozen=True)
@@ -79,14 +82,14 @@ class Pair:
     def solve(self, run: Run, chosen: np.ndarray | None = None, name: str = "") -> Outcome:
         """Train on the chosen ones, or on all; coefficients are in their places among the rows of the pair."""
         every = np.arange(len(self.y)) if chosen is None else chosen
-        machine = self.make(self.y[every], self.strengths[every], self.classes[::-1])
+        machine = self.make(self.y[every], self.strengths[every], self.classes[::-1], chosen is not None)
         rows = self.rows if chosen is None else subset(self.rows, chosen, self.kernel)
         return spread(run.solve(rows, self.kernel, machine, name or self.name), machine, every, len(self.y))
 
-    def held_out(self, run: Run) -> np.ndarray:
-        """The decision value of each example by a machine that was not trained on its fold."""
-        folds, values = folds_of(self.y), np.empty(len(self.y))
-        shares = time_shares(run.limits, FOLDS)
+    def held_out(self, run: Run) -> tuple[np.ndarray, list[Outcome]]:
+        """The decision value of each example by a machine that was not trained on its fold, and those machines."""
+        folds, values = folds_of(np.where(self.strengths > 0.0, self.y, 0.0)), np.empty(len(self.y))
+        shares, outcomes = time_shares(run.limits, FOLDS), []
         for fold in range(FOLDS):
             own, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
             present = np.unique(self.y[rest[self.strengths[rest] > 0.0]])
@@ -95,9 +98,10 @@ class Pair:
                 continue
             name = f"{self.name} without fold {fold + 1} of {FOLDS}".strip()
             outcome = self.solve(replace(run, limits=next(shares)), rest, name)
+            outcomes.append(outcome)
             function = function_of(self.rows, self.kernel, outcome, {"d": count_columns(self.rows)})
             values[own] = function.decide(pick(self.rows, own), run.threads)
-        return values
+        return values, outcomes
 
 
 def pairs_of_classes(
@@ -123,26 +127,28 @@ def one_against_one(pairs: Iterable[Pair], count: int, n: int, run: Run) -> list
     return outcomes
 
 
-def calibrated(pairs: Iterable[Pair], count: int, run: Run) -> np.ndarray:
-    """A and B of each pair, from five machines more; an interrupt leaves these at the start."""
+def calibrated(pairs: Iterable[Pair], count: int, run: Run) -> tuple[np.ndarray | None, list[Outcome]]:
+    """A and B of each pair, from five machines more, and those; None if one of them never began."""
     limits = replace(run.limits, tol=max(run.limits.tol, TOLERABLE))
     shares = time_shares(limits, count)
-    found = []
+    found, outcomes = [], list[Outcome]()
     for pair in pairs:
-        values = pair.held_out(replace(run, limits=next(shares), keeping=NOT_KEPT))
+        values, own = pair.held_out(replace(run, limits=next(shares), keeping=NOT_KEPT))
+        outcomes += own
+        if any(outcome.epochs == 0 and outcome.status is not Status.CONVERGED for outcome in own):
+            return None, outcomes
         counted = pair.strengths > 0.0
         found.append(fit_sigmoid(values[counted], pair.y[counted] > 0.0))
-    return np.array(found)
+    return np.array(found), outcomes
 
 
 def subset(rows: Rows, members: np.ndarray, kernel: Kernel) -> Rows:
     """Some rows; of a precomputed kernel their columns too."""
-    part = pick(rows, members)
     if not isinstance(kernel, Precomputed):
-        return part
-    if isinstance(part, Csr):
-        raise ParameterError("a sparse precomputed kernel of more than two classes: give it as an array")
-    return Dense(np.ascontiguousarray(part.values[:, members]))
+        return pick(rows, members)
+    if isinstance(rows, Csr):
+        return take(matrix_of(rows)[members][:, members])
+    return Dense(read_only(rows.values[np.ix_(members, members)]))
 
 
 def spread(outcome: Outcome, machine: Machine, members: np.ndarray, n: int) -> Outcome:
@@ -185,7 +191,7 @@ def model_of(
     b = np.array([part.b for part in parts])
     return KernelModel(
         classes,
-        vectors_of(rows, support, kernel),
+        support_vectors(rows, support, kernel),
         support,
         counts,
         dual_coef,
@@ -197,7 +203,7 @@ def model_of(
     )
 
 
-def vectors_of(rows: Rows, support: np.ndarray, kernel: Kernel) -> Rows:
+def support_vectors(rows: Rows, support: np.ndarray, kernel: Kernel) -> Rows:
     """The support vectors; of a precomputed kernel their row numbers say all."""
     return Dense(np.zeros((len(support), 0))) if isinstance(kernel, Precomputed) else pick(rows, support)
 
@@ -209,7 +215,7 @@ def function_of(rows: Rows, kernel: Kernel, outcome: Outcome, training: dict[str
     support = np.flatnonzero(coefficients)
     some, b = coefficients[support], float(outcome.b)
     return KernelFunction(
-        vectors_of(rows, support, kernel), support, some, b, width, kernel, outcome.certificate, training
+        support_vectors(rows, support, kernel), support, some, b, width, kernel, outcome.certificate, training
     )
 
 

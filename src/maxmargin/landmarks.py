@@ -12,11 +12,12 @@ import warnings
 
 import numpy as np
 
+from maxmargin.cores import libraries
 from maxmargin.feature_maps import nystrom_map, transform
 from maxmargin.kernels import Kernel
 from maxmargin.passes import squared_norms
 from maxmargin.points import Points, matrix_of
-from maxmargin.rows.memory import Csr, Dense, Rows, count_rows
+from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows
 from maxmargin.rows.pick import pick
 from maxmargin.rows.take import read_only
 
@@ -24,6 +25,8 @@ WAYS = ("kmeans", "leverage", "uniform")
 A_CLUSTER = 10  # examples that are looked at for each cluster,
 AT_LEAST = 5000
 ROUNDS = 10
+BLOCK = 4096
+ROUNDING = 1e-9
 
 
 def landmarks_of(way: str, rows: Rows, kernel: Kernel, count: int, rng: np.random.Generator, threads: int) -> Rows:
@@ -33,7 +36,7 @@ def landmarks_of(way: str, rows: Rows, kernel: Kernel, count: int, rng: np.rando
         return rows
     if way == "auto":
         way = "leverage" if isinstance(rows, Csr) else "kmeans"
-    if way == "kmeans":
+    if way == "kmeans" and count_columns(rows):
         return centres(rows, count, rng)
     first = np.sort(rng.choice(n, count, replace=False))
     if way == "uniform":
@@ -50,7 +53,7 @@ def centres(rows: Rows, count: int, rng: np.random.Generator) -> Dense:
     n, size = count_rows(rows), max(AT_LEAST, A_CLUSTER * count)
     sample = rows if n <= size else pick(rows, np.sort(rng.choice(n, size, replace=False)))
     means = KMeans(count, init="random", n_init=1, max_iter=ROUNDS, random_state=int(rng.integers(1 << 31)))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), libraries().limit(limits=1):  # threads add in the order of their arrival
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
         means.fit(matrix_of(sample))
     return Dense(read_only(np.ascontiguousarray(means.cluster_centers_, dtype=np.float64)))
@@ -65,8 +68,13 @@ def leverage(rows: Rows, kernel: Kernel, first: Rows, threads: int) -> np.ndarra
     phi = transform(nystrom_map(kernel, first, threads), rows, threads).values
     every = Points(rows, squared_norms(rows, threads), np.arange(count_rows(rows)))
     left = np.maximum(kernel.diagonal(every) - np.einsum("ij,ij->i", phi, phi, dtype=np.float64), 0.0)
-    G = np.asarray(phi.T @ phi, dtype=np.float64)
-    ridge = max(float(np.sum(left)) / count_rows(first), 1e-9 * float(np.trace(G)))
-    values, vectors = np.linalg.eigh(G + ridge * np.eye(len(G)))
-    inside = np.sum(np.square(phi @ (vectors / np.sqrt(values)).astype(np.float32), dtype=np.float64), axis=1)
-    return np.asarray(np.minimum(inside + left / ridge, 1.0)) + np.finfo(np.float32).eps
+    G = np.zeros((phi.shape[1], phi.shape[1]))
+    for start in range(0, len(phi), BLOCK):
+        part = phi[start : start + BLOCK].astype(np.float64)
+        G += part.T @ part
+    ridge = max(float(np.sum(left)) / count_rows(first), ROUNDING * float(np.trace(G)), np.finfo(float).tiny)
+    values, vectors = np.linalg.eigh(G)
+    whitening = (vectors / np.sqrt(np.maximum(values, 0.0) + ridge)).astype(np.float32)
+    inside = np.sum(np.square(phi @ whitening, dtype=np.float64), axis=1)
+    scores = np.minimum(inside + left / ridge, 1.0) + np.finfo(np.float32).eps
+    return scores if np.all(np.isfinite(scores)) else np.ones(len(scores))

@@ -136,8 +136,13 @@ def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[st
     kernel = kernel_of_facts(path, facts)
     of_function = kind in FUNCTIONS.values()
     count = 1 if of_function else len(facts["label"]) - 1
+    said = int(facts["total_sv"][0]) if "total_sv" in facts else len(lines)
+    if said != len(lines):
+        raise FileError(f"{path}: total_sv is {said}, but {len(lines)} lines follow SV: the model is cut short")
     rows, support = vectors_of_lines([line[count:] for line in lines], kernel)
     coefficients = np.array([[float(word) for word in line[:count]] for line in lines]).reshape(len(lines), count).T
+    if not np.all(np.isfinite(coefficients)):
+        raise ValueError("coefficients that are no finite numbers")
     training = {"machine": MACHINES[kind], "d": rows.d, "widens": True, "n": 0, "nnz": len(rows.values)}
     if of_function:
         b, nothing = -float(facts["rho"][0]), Certificate(np.inf, -np.inf)
@@ -233,12 +238,14 @@ def vectors_of_lines(lines: list[list[str]], kernel: Kernel) -> tuple[Csr, np.nd
     """Support vectors as sparse rows, and their row numbers, which are known for a precomputed kernel only."""
     pairs = [[(int(index), float(value)) for index, value in (word.split(":") for word in line)] for line in lines]
     if isinstance(kernel, Precomputed):
-        places = np.array([int(line[0][1]) - 1 for line in pairs])
-        nothing = Csr(np.zeros(0), np.zeros(0, np.int32), np.zeros(len(lines) + 1, np.int64), int(places.max()) + 1)
-        return nothing, places
+        places = np.array([int(line[0][1]) - 1 for line in pairs], dtype=np.intp)
+        if places.size and places.min() < 0:
+            raise ValueError("row numbers are counted from 1")
+        width = int(places.max(initial=-1)) + 1
+        return Csr(np.zeros(0), np.zeros(0, np.int32), np.zeros(len(lines) + 1, np.int64), width), places
     indices = np.array([index - 1 for line in pairs for index, _ in line], dtype=np.int32)
     values = np.array([value for line in pairs for _, value in line], dtype=np.float64)
-    indptr = np.concatenate([[0], np.cumsum([len(line) for line in pairs])])
+    indptr = np.concatenate([[0], np.cumsum([len(line) for line in pairs], dtype=np.int64)]).astype(np.int64)
     if indices.size and indices.min() < 0:
         raise ValueError("features are counted from 1")
     return Csr(values, indices, indptr, int(indices.max()) + 1 if indices.size else 0), np.arange(len(lines))

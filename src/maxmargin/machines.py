@@ -54,8 +54,7 @@ def nu_svc(y: np.ndarray, weights: np.ndarray, nu: float, classes: tuple[object,
         own = y == sign
         room = float(np.sum(weights[own]))
         if half > room * (1.0 + 1e-12):
-            largest = 2.0 * min(float(np.sum(weights[y == s])) for s in (1, -1)) / float(np.sum(weights))
-            rare = show(classes[sign > 0])
+            rare, largest = show(classes[sign > 0]), largest_nu(y, weights)
             raise ParameterError(
                 f"nu={nu!r} is infeasible: class {rare} is too rare for it; the largest feasible nu is {largest:.6g}"
             )
@@ -63,6 +62,11 @@ def nu_svc(y: np.ndarray, weights: np.ndarray, nu: float, classes: tuple[object,
     group = (y < 0).astype(np.intp)
     nothing = np.zeros(n)
     return Machine("nu-SVC", np.arange(n), y, nothing, nothing, weights, group, np.array([half, half]), start)
+
+
+def largest_nu(y: np.ndarray, weights: np.ndarray) -> float:
+    """The largest ν for which both classes have enough weight."""
+    return 2.0 * min(float(np.sum(weights[y == sign])) for sign in (1, -1)) / float(np.sum(weights))
 
 
 def nu_svr(z: np.ndarray, C: np.ndarray, nu: float) -> Machine:

@@ -32,8 +32,8 @@ from maxmargin.tensorfile import read_tensors, write_tensors
 
 KIND = "model"
 
-Classifier: TypeAlias = "LinearModel | KernelModel | ApproximateModel"
-Model: TypeAlias = "Classifier | KernelFunction"
+LabelModel: TypeAlias = "LinearModel | KernelModel | ApproximateModel"
+Model: TypeAlias = "LabelModel | KernelFunction"
 
 
 @dataclass(eq=False)
@@ -160,6 +160,8 @@ def load(path: str | Path) -> Model:
         w, b, support, dual_coef = (tensors[name] for name in ("w", "b", "support", "dual_coef"))
         model = LinearModel(classes, w, b, support, dual_coef, Certificate(**words["certificate"]), words["training"])
         features = map_of(tensors, words["features"]) if "features" in words else None
+    except FileError:
+        raise
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"{path}: the model lacks a part ({error}): it was not written by maxmargin") from error
     count = len(sides(classes))

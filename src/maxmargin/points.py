@@ -13,6 +13,7 @@ from maxmargin.passes import squared_norms
 from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows, count_stored, row_length
 from maxmargin.rows.pick import pick
 from maxmargin.rows.take import read_only
+from maxmargin.scratch import room
 
 SPARSE = 4  # columns for each stored value: with fewer an array is faster
 AT_ONCE = 1 << 22  # numbers of examples that are written out at once,
@@ -99,8 +100,14 @@ def no_points(places: np.ndarray) -> Points:
 
 
 def few_of(points: Points) -> Few:
-    """Points as columns."""
-    return Few(points, columns_of(points.rows, points.rows.values.dtype))
+    """Points as columns; valid until the next call in this thread."""
+    rows = points.rows
+    if isinstance(rows, Dense):
+        return Few(points, rows.values.T)
+    columns = room("points as columns", (count_columns(rows), count_rows(rows)), rows.values.dtype)
+    columns.fill(0.0)
+    scatter(rows.values, rows.indices, rows.indptr, columns)
+    return Few(points, columns)
 
 
 def columns_of(rows: Rows, dtype: Any) -> np.ndarray:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import mmap
 import threading
+import weakref
 
 import numpy as np
 
 MOST = 1 << 21  # numbers that are kept: 16 MB
+LENT = 1 << 26  # bytes that are lent again,
+SOME = 4  # times so many
 
 
 class Kept(threading.local):
@@ -31,9 +36,40 @@ def scratch(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
     return array
 
 
+class Lender:
+    """Memory that is lent to an object as long as it lives, and then to the next one."""
+
+    def __init__(self) -> None:
+        self.lock, self.free = threading.Lock(), list[mmap.mmap]()
+
+    def lend(self, to: object, size: int, dtype: type) -> np.ndarray:
+        """An array with whatever is in it; the system hands out new pages one by one as they are written to."""
+        needed = max(size, 1) * np.dtype(dtype).itemsize
+        with self.lock:
+            fitting = [k for k, held in enumerate(self.free) if len(held) >= needed]
+            memory = self.free.pop(fitting[0]) if fitting else untouched(needed)
+        if len(memory) <= LENT:
+            weakref.finalize(to, self.take_back, memory)
+        return np.frombuffer(memory, dtype)[:size]
+
+    def take_back(self, memory: mmap.mmap) -> None:
+        """Keep it, and of those that are kept the largest few."""
+        with self.lock:
+            self.free = sorted([*self.free, memory], key=len)[-SOME:]
+
+
+lender = Lender()
+
+
+def untouched(size: int) -> mmap.mmap:
+    """Bytes; as shared memory, the default, they would cost more."""
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    return mmap.mmap(-1, size, **private)
+
+
 def room(purpose: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """The same for arrays of a type, of whatever shape fits, and with whatever is in them."""
-    size, name = int(np.prod(shape)), f"{purpose} {dtype}"
+    size, name = math.prod(shape), f"{purpose} {dtype}"
     array = kept.arrays.get(name)
     if array is None or array.size < size:
         array = np.empty(size, dtype)

@@ -34,17 +34,19 @@ from maxmargin.kernels import Kernel, find_kernel
 from maxmargin.labels import encode, sides, signs
 from maxmargin.losses import find_loss
 from maxmargin.machines import c_svc
-from maxmargin.model import Classifier, LinearModel
+from maxmargin.model import LabelModel, LinearModel
 from maxmargin.multiclass import one_against_rest
 from maxmargin.outcome import SEVERITY, Record, Status
 from maxmargin.passes import squared_norms
 from maxmargin.problem import check_bias, checked_weights, is_number, penalty, pose
 from maxmargin.rows.memory import Rows, count_rows, count_stored
+from maxmargin.rows.pick import pick
 from maxmargin.rows.take import take
 from maxmargin.rows.text import read_text
 from maxmargin.solve import Callback, Keeping, Limits, Outcome
 from maxmargin.solvers import find_solver
 
+LEAST_SECONDS = 1e-3
 WHY = "pairs of dual variables, in batches that share their rows of the kernel"
 
 
@@ -57,7 +59,7 @@ class Result:
     `certificate`, `seconds`, `epochs` are their sums, `status` is the worst among them.
     """
 
-    model: Classifier
+    model: LabelModel
     certificate: Certificate
     status: Status
     history: list[Record] = field(repr=False)
@@ -198,7 +200,7 @@ def train(
         weighted = bool(np.any(counts != 1.0))
         said = {"options": options or {}, "loss": loss, "bias": bias, "C": strength, "weighted": weighted}
         return with_kernel(
-            data, meant, lambda y, C, _: c_svc(y, C, bias), strength * counts, run, {"machine": "C-SVC", **said},
+            data, meant, lambda y, C, *_: c_svc(y, C, bias), strength * counts, run, {"machine": "C-SVC", **said},
             probability,
         )  # fmt: skip
     problem = pose(
@@ -242,19 +244,28 @@ def with_kernel(
         main = replace(run, limits=share(run.limits, 0.5)) if probability else run
         parts = one_against_one(pairs(), count, len(codes), main)
         left = share(run.limits, 1.0, time.perf_counter() - began)
-        sigmoids = calibrated(pairs(), count, replace(run, limits=left)) if probability else None
-    training = {**described, **run.words(rows, described["machine"], parts), "status": worst(parts).value}
+        sigmoids, folds = calibrated(pairs(), count, replace(run, limits=left)) if probability else (None, [])
+    status = worst([*parts, *folds])
+    training = {**described, **run.words(rows, described["machine"], parts), "status": status.value}
     why = WHY if run.solver.name == "smo" else "you asked for it"
-    return together(model_of(rows, classes, codes, kernel, parts, training, sigmoids), parts, run.solver.name, why)
+    result = together(model_of(rows, classes, codes, kernel, parts, training, sigmoids), parts, run.solver.name, why)
+    result.status, result.seconds = status, result.seconds + sum(fold.seconds for fold in folds)
+    return result
 
 
 def approximated(data: Prepared, kernel: Kernel, approximation: Approximation, **settings: Any) -> Result:
     """Train a linear machine on features that stand for the kernel."""
-    threads, seed = settings["threads"], settings["seed"]
-    features = approximation.features(data.rows, kernel, seed, threads)
+    threads, seed, began = settings["threads"], settings["seed"], time.perf_counter()
+    counted = np.flatnonzero(checked_weights(settings["weights"], data.codes))
+    rows = data.rows if len(counted) == len(data.codes) else pick(data.rows, counted)
+    features = approximation.features(rows, kernel, seed, threads)
     phi = transform(features, data.rows, threads)
+    spent = time.perf_counter() - began
+    if settings["max_seconds"] is not None:
+        settings["max_seconds"] = max(settings["max_seconds"] - spent, LEAST_SECONDS)
     result = train(Prepared(phi, data.classes, data.codes, squared_norms(phi, threads)), **settings)
     assert isinstance(result.model, LinearModel)
+    result.seconds += spent
     result.model = ApproximateModel(features, result.model)
     result.model.training.update(d=features.d, nnz=count_stored(data.rows), approximation=result.model.approximation)
     result.why = f"{result.why} (on {result.model.approximation}: the certificate is of that problem)"
@@ -287,7 +298,7 @@ def joined(
     return together(model, parts, solver, why)
 
 
-def together(model: Classifier, parts: list[Outcome], solver: str, why: str) -> Result:
+def together(model: LabelModel, parts: list[Outcome], solver: str, why: str) -> Result:
     """One result from a model and the outcomes of which it was made."""
     return Result(
         model,

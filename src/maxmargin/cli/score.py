@@ -14,12 +14,15 @@ def score(
     import json as jsonlib
 
     from maxmargin.cli.reading import read_for
+    from maxmargin.errors import DataError
     from maxmargin.kernel_function import ONE_CLASS, KernelFunction
     from maxmargin.model import load
 
     loaded = load(model)
     rows, y = read_for(loaded, file, zero_based, threads)
     if isinstance(loaded, KernelFunction) and loaded.machine != ONE_CLASS:
+        if y.dtype.kind not in "biuf":
+            raise DataError(f"{file}: its labels are text, '{y[0]}' say: {loaded.machine} is scored against numbers")
         figures = errors(loaded.decide(rows, threads), y)
         print(jsonlib.dumps(figures) if json else f"R² {figures['r2']:.6g}, mean squared error {figures['mse']:.6g}")
         return

@@ -19,13 +19,14 @@ from maxmargin.estimators.linear_svc import ROWS
 from maxmargin.kernel_model import KernelModel
 from maxmargin.kernel_problem import Machine
 from maxmargin.kernel_training import Make, check_settings
-from maxmargin.machines import c_svc, nu_svc
-from maxmargin.model import Classifier as Model
+from maxmargin.machines import c_svc, largest_nu, nu_svc
+from maxmargin.model import LabelModel
 from maxmargin.points import matrix_of
 from maxmargin.problem import penalty
-from maxmargin.training import Prepared, approximated, prepare, with_kernel
+from maxmargin.training import Prepared, approximated, checked_limits, checked_seed, prepare, with_kernel
 
 SHAPES = ("ovr", "ovo")
+OF_THE_KERNEL = ("support_", "n_support_", "support_vectors_", "dual_coef_", "intercept_", "probA_", "probB_")
 
 
 class Classifier(ClassifierMixin, KernelMachine):
@@ -57,6 +58,7 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     def _describe(self, model: KernelModel) -> None:
         turned = -1.0 if len(model.classes) == 2 else 1.0
+        self._forget()
         self.classes_ = model.classes
         self.support_, self.n_support_ = model.support.astype(np.int32), model.n_support.astype(np.int32)
         self.support_vectors_ = matrix_of(model.vectors)
@@ -64,6 +66,11 @@ class Classifier(ClassifierMixin, KernelMachine):
         if model.sigmoids is not None:
             self.probA_, self.probB_ = model.sigmoids.T
         self.n_iter_ = self._iterations()
+
+    def _forget(self) -> None:
+        """What an earlier fit has left."""
+        for name in OF_THE_KERNEL:
+            self.__dict__.pop(name, None)
 
     def _iterations(self) -> np.ndarray:
         return np.array([max(1, int(np.ceil(part.epochs))) for part in self.result_.parts], dtype=np.int32)
@@ -108,7 +115,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         """Their logarithms."""
         return np.asarray(np.log(self.predict_proba(X)))
 
-    def _fitted(self) -> Model:
+    def _fitted(self) -> LabelModel:
         check_is_fitted(self, "result_")
         return self.result_.model
 
@@ -202,19 +209,24 @@ class SVC(Classifier):
             self._fit_approximated(X, y, sample_weight, approximation)
         else:
             said = {"machine": "C-SVC", "C": float(self.C)}
-            self._fit(X, y, sample_weight, lambda y, C, _: c_svc(y, C), self.C, said)
+            self._fit(X, y, sample_weight, lambda y, C, *_: c_svc(y, C), self.C, said)
         return self
 
     def _fit_approximated(self, X: Any, y: Any, sample_weight: Any, approximation: Approximation) -> None:
         """Train a linear machine on features that stand for the kernel."""
         if self.probability:
             raise ParameterError("probability is for the kernel itself: with approx, use train(loss='logistic', ...)")
+        if self.decision_function_shape == "ovo":
+            raise ParameterError("decision_function_shape='ovo' is for the kernel itself: approx has one against rest")
+        checked_limits(self.tol, self.max_seconds, self.max_epochs)
+        seed = checked_seed(0 if self.random_state is None else self.random_state)
         data, copies, weights = self._examples(X, y, sample_weight)
         self.result_ = approximated(
             data, self._kernel(data.rows, copies), approximation, C=self.C, weights=weights, tol=self.tol,
-            max_seconds=self.max_seconds, max_epochs=self.max_epochs, seed=self.random_state or 0,
+            max_seconds=self.max_seconds, max_epochs=self.max_epochs, seed=seed,
             threads=thread_count(self.threads), callback=self.callback,
         )  # fmt: skip
+        self._forget()
         self.classes_ = self.result_.model.classes
         self.n_iter_ = self._iterations()
         self._conclude(self.result_)
@@ -277,8 +289,9 @@ class NuSVC(Classifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVC:
         """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
 
-        def make(y: np.ndarray, weights: np.ndarray, classes: tuple[Any, Any]) -> Machine:
-            return nu_svc(y, weights, self.nu, classes)
+        def make(y: np.ndarray, weights: np.ndarray, classes: tuple[Any, Any], part: bool) -> Machine:
+            nu = min(self.nu, largest_nu(y, weights)) if part else self.nu  # a part may have a rarer class
+            return nu_svc(y, weights, nu, classes)
 
         self._fit(X, y, sample_weight, make, 1.0, {"machine": "nu-SVC", "nu": self.nu})
         return self

@@ -16,6 +16,8 @@ HARD = ("hard_margin",)
 BARE = ("unregularised_logistic",)
 MACHINES = ("C-SVC", "epsilon-SVR", "one-class", "nu-SVC", "nu-SVR")
 
+TAUGHT = ("smo_simple", "pegasos")
+
 ANY = ("none", "regularised", "free")
 INSIDE = ("none", "regularised")
 FREE = ("free",)
@@ -51,6 +53,8 @@ def refusal(name: str, problem: Problem | KernelProblem) -> str | None:
     takes = PAIRINGS[name]
     if problem.kind not in takes.kinds:
         return f"{name} {kind_reason(takes, problem.kind)}: use {able(problem)}"
+    if name in TAUGHT and isinstance(problem, KernelProblem) and not problem.bounded:
+        return f"{name} needs a kernel that is positive semidefinite, and {problem.kernel} is not: use {able(problem)}"
     if problem.bias not in takes.biases:
         return f"{name} {bias_reason(takes, problem)}: use {able(problem)}"
     return None

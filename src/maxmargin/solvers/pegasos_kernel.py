@@ -4,7 +4,7 @@ Solves   min_w ½‖w‖² + Σ C_i max(0, 1 − y_i⟨w, φ(x_i)⟩),   ⟨φ(x
 Step     A_t = the next k examples;  w_t = (1/t) Σ a_i y_i φ(x_i), where a_i grows by N C_i (N batches an epoch) when
          i ∈ A_t has y_i⟨w_{t−1}, φ(x_i)⟩ < 1: that is pegasos, for the product of all (1 − 1/t) is 1/t
 Keeps    f_i = Σ a_j y_j K_ij of every example, so that a visit without a hit costs nothing
-Dual     α = a/t: feasible, as in pegasos, and w = w(α)
+Dual     α = a/t: at the end of an epoch feasible, as in pegasos, and w = w(α)
 Costs    an epoch: O(n) and a row of the kernel for each hit; memory O(n) and the rows held
 After    Shalev-Shwartz, Singer, Srebro, Cotter, Mathematical Programming 2011, section 4
 """

@@ -23,10 +23,12 @@ from maxmargin.certificate import Certified, Point
 from maxmargin.compiled import compiled, searching
 from maxmargin.cores import on_threads
 from maxmargin.errors import ParameterError
-from maxmargin.kernel_problem import KernelProblem, residuals
+from maxmargin.kernel_problem import KernelProblem
 from maxmargin.outcome import Status
+from maxmargin.scratch import room
 
-BATCH = 512
+FEWEST, MOST = 256, 1024  # variables of a batch,
+PART = 4  # which is this part of all
 INSIDE = 0.1  # of the violation is left in the batch
 STEPS = 200  # a variable of the batch, at most
 CHUNK = 1 << 11  # columns whose F changes at once
@@ -58,12 +60,12 @@ class Smo:
     name = "smo"
     state_type = Batches
 
-    batch: int = BATCH
+    batch: int | None = None
     shrinking: bool = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 4:
-            raise ParameterError(f"batch={self.batch!r} must be a whole number, 4 or above")
+        if self.batch is not None and (type(self.batch) is not int or self.batch < 4):
+            raise ParameterError(f"batch={self.batch!r} must be a whole number, 4 or above, or None")
         if not isinstance(self.shrinking, bool):
             raise ParameterError(f"shrinking={self.shrinking!r} must be true or false")
 
@@ -79,7 +81,8 @@ class Smo:
         """One batch."""
         if self.shrinking and state.round % PAUSE == PAUSE - 1:
             shrink(problem, state)
-        violation = one_batch(problem, state, min(self.batch, problem.held.room, len(state.beta)))
+        size = self.batch or min(max(problem.n // PART, FEWEST), MOST)
+        violation = one_batch(problem, state, min(size, problem.held.room, len(state.beta)))
         state.round += 1
         state.visited += max(len(state.batch), 1)
         state.estimate = estimate(problem, state)
@@ -110,17 +113,15 @@ class Smo:
 
 def one_batch(problem: KernelProblem, state: Batches, size: int) -> float:
     """Choose a batch, solve it, and let F follow; returns how much the variables violated."""
-    machine = problem.machine
+    machine, held = problem.machine, problem.held
     violation, state.batch = choose(problem, state, size)
     own = state.batch
     if not len(own):
         return 0.0
-    rows, inverse = np.unique(machine.row[own], return_inverse=True)
-    held = problem.held
-    places = held.take(rows)
-    columns = held.column(machine.row[own])
-    t = machine.t[own]
-    K = square_of(held.values, places[inverse], columns, t, problem.threads)
+    alone = own, np.arange(len(own))
+    rows, inverse = alone if problem.one_a_row else np.unique(machine.row[own], return_inverse=True)
+    places, t = held.take(rows), machine.t[own]
+    K = square_of(held.values, places[inverse], held.column(machine.row[own]), t, problem.threads)
     beta, F = state.beta[own], state.F[own]
     box = machine.lo[own], machine.hi[own]
     if len(machine.sums):
@@ -144,41 +145,39 @@ def follow(problem: KernelProblem, state: Batches, places: np.ndarray, change: n
 
     on_threads(problem.threads, add, range(0, len(moved), CHUNK))
     active = state.active
-    state.F[active] -= machine.t[active] * moved[held.column(machine.row[active])]
+    if problem.one_a_row and len(active) == len(moved) == len(state.F):
+        state.F -= machine.t * moved
+    else:
+        state.F[active] -= machine.t[active] * moved[held.column(machine.row[active])]
+
+
+def survey(problem: KernelProblem, state: Batches) -> tuple[np.ndarray, np.ndarray]:
+    """In each group the largest F among active variables that may grow, the smallest among those that may fall."""
+    machine, count = problem.machine, max(len(problem.machine.sums), 1)
+    highest, lowest = np.full(count, -BIG), np.full(count, BIG)
+    find_ends(state.F, state.beta, machine.lo, machine.hi, machine.group, state.active, highest, lowest)
+    return highest, lowest
 
 
 def choose(problem: KernelProblem, state: Batches, size: int) -> tuple[float, np.ndarray]:
     """How much the active variables violate, and those of the next batch: half of the last one, and the worst."""
-    machine, active = problem.machine, state.active
-    F, beta = state.F[active], state.beta[active]
-    can_grow, can_fall = beta < machine.hi[active], beta > machine.lo[active]
+    machine, F = problem.machine, state.F
+    highest, lowest = survey(problem, state)
+    violation = float(np.max(highest - lowest)) if len(machine.sums) else float(max(highest[0], -lowest[0]))
+    ends = zip(lowest, highest, strict=True) if len(machine.sums) else ((0.0, 0.0),)
     kept = state.batch[max(len(state.batch) // 2, len(state.batch) - size // 2) :]
-    fresh = np.ones(len(active), dtype=bool)
-    fresh[np.searchsorted(active, kept)] = False
-    groups = [np.ones(len(active), dtype=bool)]
-    if len(machine.sums) > 1:
-        groups = [machine.group[active] == g for g in range(len(machine.sums))]
-    share = max(1, (size - len(kept)) // (2 * len(groups)))
-    violation, picked = 0.0, []
-    for own in groups:
-        rising, falling = own & can_grow, own & can_fall
-        if len(machine.sums):
-            if not (rising.any() and falling.any()):
-                continue
-            highest, lowest = float(F[rising].max()), float(F[falling].min())
-            violation = max(violation, highest - lowest)
-        else:
-            lowest = highest = 0.0
-            violation = max(violation, F[rising].max(initial=0.0), -F[falling].min(initial=0.0))
-        picked.append(largest(F, rising & fresh & (lowest < F), share))
-        picked.append(largest(-F, falling & fresh & (highest > F), share))
-    chosen = np.unique(np.concatenate(picked)) if picked else np.zeros(0, dtype=np.intp)
-    return violation, np.concatenate([kept, active[chosen]])
+    busy = np.zeros(len(F), dtype=bool)
+    busy[kept] = True
+    share = max(1, (size - len(kept)) // (2 * len(highest)))
+    picked = []
+    for g, (above, below) in enumerate(ends):
+        up, down = violating(F, state.beta, machine.lo, machine.hi, machine.group, g, state.active, busy, above, below)
+        picked += [largest(F, up, share), largest(-F, down, share)]
+    return max(violation, 0.0), np.concatenate([kept, np.unique(np.concatenate(picked))])
 
 
-def largest(values: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
-    """The places of the largest values, of those that are asked about."""
-    places = np.flatnonzero(among)
+def largest(values: np.ndarray, places: np.ndarray, count: int) -> np.ndarray:
+    """Of these places, those of the largest values."""
     if len(places) <= count:
         return places
     return np.asarray(places[np.argpartition(-values[places], count - 1)[:count]])
@@ -189,12 +188,9 @@ def shrink(problem: KernelProblem, state: Batches) -> None:
     machine, active = problem.machine, state.active
     if len(machine.sums) != 1:
         return
+    highest, lowest = survey(problem, state)
     F, beta = state.F[active], state.beta[active]
-    can_grow, can_fall = beta < machine.hi[active], beta > machine.lo[active]
-    if not (can_grow.any() and can_fall.any()):
-        return
-    highest, lowest = F[can_grow].max(), F[can_fall].min()
-    idle = (~can_fall & (lowest > F)) | (~can_grow & (highest < F))
+    idle = (beta <= machine.lo[active]) & (lowest[0] > F) | (beta >= machine.hi[active]) & (highest[0] < F)
     idle[np.searchsorted(active, state.batch)] = False
     if np.count_nonzero(~idle) > WORTH * len(active):
         return
@@ -204,20 +200,53 @@ def shrink(problem: KernelProblem, state: Batches) -> None:
 
 def estimate(problem: KernelProblem, state: Batches) -> float:
     """The relative gap as F tells it, of the active variables, with b halfway between those that violate."""
-    machine, active = problem.machine, state.active
-    F, beta = state.F[active], state.beta[active]
-    lo, hi = machine.lo[active], machine.hi[active]
-    offsets = np.zeros(len(machine.sums))
-    for g in range(len(machine.sums)):
-        own = machine.group[active] == g
-        rising, falling = own & (beta < hi), own & (beta > lo)
-        offsets[g] = 0.5 * (F[rising].max(initial=-BIG) + F[falling].min(initial=BIG))
-    R = residuals(machine._replace(group=machine.group[active]), F, offsets)
-    gap = float(np.sum((hi - beta) * np.maximum(R, 0.0) + (beta - lo) * np.maximum(-R, 0.0)))
+    machine, (highest, lowest) = problem.machine, survey(problem, state)
+    offsets = 0.5 * (highest + lowest) if len(machine.sums) else np.zeros(1)
+    gap = gap_of(state.F, state.beta, machine.lo, machine.hi, machine.group, state.active, offsets)
     if gap == 0.0:
         return 0.0
-    dual = 0.5 * float(np.sum(state.beta * (state.F - machine.q)))  # F is old where β is at 0 or has long been at C
+    dual = 0.5 * float(state.beta @ (state.F - machine.q))  # F is old where β is at 0 or has long been at C
     return gap / abs(dual + gap) if dual + gap != 0.0 else np.inf
+
+
+@compiled
+def find_ends(F, beta, lo, hi, group, active, highest, lowest):
+    """The largest F that may grow and the smallest that may fall, of each group."""
+    for k in range(active.size):
+        i = active[k]
+        g = group[i]
+        if beta[i] < hi[i]:
+            highest[g] = max(highest[g], F[i])
+        if beta[i] > lo[i]:
+            lowest[g] = min(lowest[g], F[i])
+
+
+@compiled
+def violating(F, beta, lo, hi, group, g, active, busy, above, below):
+    """Variables of a group that may grow and are above, and that may fall and are below; busy ones are left out."""
+    up, down = np.empty(active.size, np.intp), np.empty(active.size, np.intp)
+    ups, downs = 0, 0
+    for k in range(active.size):
+        i = active[k]
+        if group[i] == g and not busy[i]:
+            if beta[i] < hi[i] and F[i] > above:
+                up[ups] = i
+                ups += 1
+            if beta[i] > lo[i] and F[i] < below:
+                down[downs] = i
+                downs += 1
+    return up[:ups], down[:downs]
+
+
+@compiled
+def gap_of(F, beta, lo, hi, group, active, offsets):
+    """Σ (hi − β) (F − b)₊ + (β − lo) (b − F)₊ over the active variables."""
+    total = 0.0
+    for k in range(active.size):
+        i = active[k]
+        R = F[i] - offsets[group[i]]
+        total += (hi[i] - beta[i]) * R if R > 0.0 else (lo[i] - beta[i]) * R
+    return total
 
 
 @compiled
@@ -239,9 +268,10 @@ def add_rows(values, places, change, start, stop, moved):
 
 def square_of(values: np.ndarray, places: np.ndarray, columns: np.ndarray, t: np.ndarray, threads: int) -> np.ndarray:
     """The part of the kernel that a batch has in common, with its signs."""
-    K = np.empty((len(places), len(columns)), values.dtype)
-    step = -(-len(places) // threads)
-    on_threads(threads, lambda k: gather(values, places, columns, t, k, min(k + step, len(places)), K),
+    K = room("square of a batch", (len(places), len(columns)), values.dtype)
+    step = -(-len(places) // (threads if len(places) > FEWEST else 1))
+    signs = t.astype(values.dtype)
+    on_threads(threads, lambda k: gather(values, places, columns, signs, k, min(k + step, len(places)), K),
                range(0, len(places), step))  # fmt: skip
     return K
 
@@ -252,7 +282,7 @@ def gather(values, places, columns, t, start, stop, K):
     for a in range(start, stop):
         row = values[places[a]]
         for b in range(columns.size):
-            K[a, b] = t[a] * t[b] * row[columns[b]]
+            K[a, b] = t[a] * t[b] * row[np.uintp(columns[b])]
 
 
 @searching
