@@ -187,7 +187,7 @@ def test_a_precomputed_kernel_must_be_square_and_symmetric():
     ],
 )
 def test_a_function_that_returns_no_kernel_is_refused(function, words):
-    points = points_of(take(X))
+    points = points_of(take(X), as_given=True)
     with pytest.raises(DataError, match=words):
         rows_of_kernel(Custom(function), points, points, np.empty((37, 37)))
 

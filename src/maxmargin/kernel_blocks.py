@@ -77,13 +77,15 @@ def by_columns(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, threa
         threads = 1
     height, width = even(len(few), FEW), even(len(many), MANY, threads)
 
+    every = [slice(start, min(start + height, len(few))) for start in range(0, len(few), height)]
+    parts = [(lines, few.part(lines)) for lines in every]
+
     def strip(first: int) -> None:
         columns = slice(first, min(first + width, len(many)))
-        beside = few_of(many.part(columns))
-        for start in range(0, len(few), height):
-            lines = slice(start, min(start + height, len(few)))
-            tile = room("tile of a kernel", (lines.stop - start, columns.stop - first), dtype)
-            kernel.fill(few.part(lines), beside, tile)
+        beside = few_of(many.part(columns), isinstance(few.rows, Csr))
+        for lines, some in parts:
+            tile = room("tile of a kernel", (len(some), columns.stop - first), dtype)
+            kernel.fill(some, beside, tile)
             work(lines, columns, tile)
 
     with blas_on_one_thread:
@@ -104,7 +106,8 @@ def by_lines(kernel: Kernel, many: Points, few: Points, dtype: np.dtype, threads
     with blas_on_one_thread:
         for start in range(0, len(few), max(width, 1)):
             columns = slice(start, min(start + width, len(few)))
-            part = few_of(few.part(columns)) if kernel.by_products else Few(few.part(columns), NO_COLUMNS)
+            apart = isinstance(many.rows, Csr)
+            part = few_of(few.part(columns), apart) if kernel.by_products else Few(few.part(columns), NO_COLUMNS)
 
             def fill(first: int, columns: slice = columns, part: Few = part) -> None:
                 lines = slice(first, min(first + height, len(many)))

@@ -15,7 +15,7 @@ from maxmargin.rows.pick import pick
 from maxmargin.rows.take import read_only
 from maxmargin.scratch import room
 
-SPARSE = 4  # columns for each stored value: with fewer an array is faster
+SPARSE = 4  # columns for each value that is not 0: with fewer an array is faster
 AT_ONCE = 1 << 22  # numbers of examples that are written out at once,
 FEWEST = 4096  # but so many examples
 
@@ -55,14 +55,18 @@ def points_of(
     threads: int = 1,
     as_given: bool = False,
 ) -> Points:
-    """The chosen rows, or all: as given, or in that type, and as an array if they are not so sparse."""
+    """The chosen rows, or all: as given, or in that type, and as an array or as sparse rows, what is faster."""
     places = np.arange(count_rows(rows)) if chosen is None else chosen
     part = rows if chosen is None else pick(rows, chosen)
     squares = squared_norms(part, threads)
     if as_given:
         return Points(part, squares, places)
-    if isinstance(part, Csr) and count_stored(part) * SPARSE >= count_rows(part) * count_columns(part):
+    values = count_stored(part) if isinstance(part, Csr) else np.count_nonzero(part.values)
+    sparse = values * SPARSE < count_rows(part) * count_columns(part)
+    if isinstance(part, Csr) and not sparse:
         part = Dense(read_only(columns_of(part, dtype).T.copy()))
+    if isinstance(part, Dense) and sparse:
+        part = sparse_rows(part.values)
     return Points(part._replace(values=read_only(part.values.astype(dtype, copy=False))), squares, places)
 
 
@@ -99,15 +103,22 @@ def no_points(places: np.ndarray) -> Points:
     return Points(Dense(np.zeros((len(places), 0))), np.zeros(len(places)), places)
 
 
-def few_of(points: Points) -> Few:
-    """Points as columns; valid until the next call in this thread."""
+def few_of(points: Points, apart: bool = False) -> Few:
+    """Points as columns, valid until the next call in this thread; `apart` if rows of sparse values shall pass them."""
     rows = points.rows
     if isinstance(rows, Dense):
-        return Few(points, rows.values.T)
+        return Few(points, np.ascontiguousarray(rows.values.T) if apart else rows.values.T)
     columns = room("points as columns", (count_columns(rows), count_rows(rows)), rows.values.dtype)
     columns.fill(0.0)
     scatter(rows.values, rows.indices, rows.indptr, columns)
     return Few(points, columns)
+
+
+def sparse_rows(values: np.ndarray) -> Csr:
+    """The values of an array that are not 0."""
+    held = values != 0.0
+    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(held, axis=1))])
+    return Csr(read_only(values[held]), read_only(np.nonzero(held)[1].astype(np.int32)), indptr, values.shape[1])
 
 
 def columns_of(rows: Rows, dtype: Any) -> np.ndarray:

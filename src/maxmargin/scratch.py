@@ -11,7 +11,7 @@ import numpy as np
 
 MOST = 1 << 21  # numbers that are kept: 16 MB
 LENT = 1 << 26  # bytes that are lent again,
-SOME = 4  # times so many
+SOME = 2  # times so many
 
 
 class Kept(threading.local):
@@ -69,7 +69,7 @@ def untouched(size: int) -> mmap.mmap:
 
 def room(purpose: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """The same for arrays of a type, of whatever shape fits, and with whatever is in them."""
-    size, name = math.prod(shape), f"{purpose} {dtype}"
+    size, name = math.prod(shape), purpose + dtype.char
     array = kept.arrays.get(name)
     if array is None or array.size < size:
         array = np.empty(size, dtype)

@@ -27,8 +27,8 @@ from maxmargin.kernel_problem import KernelProblem
 from maxmargin.outcome import Status
 from maxmargin.scratch import room
 
-FEWEST, MOST = 256, 1024  # variables of a batch,
-PART = 4  # which is this part of all
+FEWEST, MOST = 192, 1024  # variables of a batch,
+PART = 8  # which is this part of all
 INSIDE = 0.1  # of the violation is left in the batch
 STEPS = 200  # a variable of the batch, at most
 CHUNK = 1 << 11  # columns whose F changes at once

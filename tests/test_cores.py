@@ -1,0 +1,95 @@
+"""Work shared among threads, and memory that is lent again."""
+
+import gc
+import threading
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from maxmargin.cores import on_threads
+from maxmargin.scratch import LENT, Lender, room
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("count", [0, 1, 2, 1000])
+def test_every_item_is_done_once(threads, count):
+    done = Counter()
+    lock = threading.Lock()
+
+    def work(item):
+        with lock:
+            done[item] += 1
+
+    on_threads(threads, work, range(count))
+    assert done == Counter(range(count))
+
+
+def test_two_threads_work_at_the_same_time():
+    """Either waits for the other: alone none would come to an end."""
+    meeting = threading.Barrier(2, timeout=20)
+    on_threads(2, lambda item: meeting.wait(), range(2))
+
+
+@pytest.mark.parametrize("bad", [0, 1, 99])
+def test_an_error_reaches_the_caller_after_all_threads_have_stopped(bad):
+    running = Counter()
+
+    def work(item):
+        running["now"] += 1
+        try:
+            if item == bad:
+                raise ValueError(f"item {item}")
+        finally:
+            running["now"] -= 1
+
+    with pytest.raises(ValueError, match=f"item {bad}"):
+        on_threads(2, work, range(100))
+    assert running["now"] == 0
+
+
+def test_work_that_shares_work_comes_to_an_end():
+    done = Counter()
+
+    def outer(item):
+        on_threads(2, lambda inner: done.update([(item, inner)]), range(3))
+
+    on_threads(2, outer, range(8))
+    assert set(done) == {(a, b) for a in range(8) for b in range(3)}
+
+
+class Borrower:
+    """Somebody to lend to."""
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_memory_is_lent_again_and_never_to_two_at_once():
+    lender, one, two = Lender(), Borrower(), Borrower()
+    a, b = lender.lend(one, 1000, np.float64), lender.lend(two, 1000, np.float32)
+    assert (a.dtype, b.dtype, len(a), len(b)) == (np.float64, np.float32, 1000, 1000)
+    assert not np.shares_memory(a, b)
+    place = address(a)
+    del a, one
+    gc.collect()
+    three = Borrower()
+    assert address(lender.lend(three, 500, np.float32)) == place
+    four = Borrower()
+    assert address(lender.lend(four, 500, np.float32)) != place
+
+
+def test_large_memory_goes_back_to_the_system():
+    lender, one = Lender(), Borrower()
+    lender.lend(one, LENT // 8 + 1, np.float64)
+    del one
+    gc.collect()
+    assert not lender.free
+
+
+def test_rooms_of_different_types_are_apart():
+    a, b = room("test", (3, 4), np.dtype(np.float32)), room("test", (3, 4), np.dtype(np.float64))
+    assert (a.shape, a.dtype, b.dtype) == ((3, 4), np.float32, np.float64)
+    assert not np.shares_memory(a, b)
+    assert np.shares_memory(a, room("test", (2, 2), np.dtype(np.float32)))
