@@ -7,7 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from maxmargin.cores import on_threads
+from maxmargin import cores
+from maxmargin.cores import free_memory, on_threads
 from maxmargin.scratch import LENT, Lender, room
 
 
@@ -93,3 +94,16 @@ def test_rooms_of_different_types_are_apart():
     assert (a.shape, a.dtype, b.dtype) == ((3, 4), np.float32, np.float64)
     assert not np.shares_memory(a, b)
     assert np.shares_memory(a, room("test", (2, 2), np.dtype(np.float32)))
+
+
+@pytest.mark.parametrize(("limit", "used"), cores.USED.items())
+def test_a_container_has_no_more_memory_than_it_is_allowed(limit, used, tmp_path, monkeypatch):
+    monkeypatch.setattr(cores, "CONTAINER", (tmp_path / limit, tmp_path / "none" / limit))
+    whole = free_memory()
+    (tmp_path / limit).write_text("1000000\n")
+    (tmp_path / used).write_text("400000\n")
+    assert free_memory() == 600_000
+    (tmp_path / used).write_text("2000000\n")
+    assert free_memory() == 0
+    (tmp_path / limit).write_text("max\n")
+    assert free_memory() > 0.5 * whole

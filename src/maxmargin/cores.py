@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,8 @@ from typing import Any
 
 from maxmargin.errors import ParameterError
 
+CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+USED = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"}
 SOME_MEMORY = 4 << 30  # bytes, where the system does not say
 
 
@@ -29,13 +32,22 @@ def thread_count(threads: Any) -> int:
     return int(threads)
 
 
-def free_memory() -> int:
-    """Bytes that could be had without taking them from another program."""
+def free_memory() -> float:
+    """Bytes that could be had without taking them from another program, nor more than a container is allowed."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+        free = next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
     except (OSError, StopIteration, ValueError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else SOME_MEMORY
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else SOME_MEMORY
+    return min([free, *map(left_of, CONTAINER)])
+
+
+def left_of(limit: Path) -> float:
+    """What a container's limit leaves; infinite where there is none."""
+    try:
+        return max(int(limit.read_text()) - int(limit.with_name(USED[limit.name]).read_text()), 0)
+    except (OSError, ValueError):
+        return math.inf
 
 
 @cache
