@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import time
 from collections import Counter
 
 import numpy as np
@@ -32,21 +33,23 @@ def test_two_threads_work_at_the_same_time():
     on_threads(2, lambda item: meeting.wait(), range(2))
 
 
-@pytest.mark.parametrize("bad", [0, 1, 99])
-def test_an_error_reaches_the_caller_after_all_threads_have_stopped(bad):
-    running = Counter()
+def test_an_error_reaches_the_caller_after_all_threads_have_stopped():
+    """Item 0 fails when three others have begun: they end, nothing new begins, and only then does the caller go on."""
+    begun, ended, everybody = [], [], threading.Barrier(4, timeout=20)
 
     def work(item):
-        running["now"] += 1
-        try:
-            if item == bad:
-                raise ValueError(f"item {item}")
-        finally:
-            running["now"] -= 1
+        begun.append(item)
+        if len(begun) <= 4:
+            everybody.wait()
+        if item == 0:
+            raise ValueError("item 0")
+        time.sleep(0.1)
+        ended.append(item)
 
-    with pytest.raises(ValueError, match=f"item {bad}"):
-        on_threads(2, work, range(100))
-    assert running["now"] == 0
+    with pytest.raises(ValueError, match="item 0"):
+        on_threads(4, work, range(100))
+    assert len(begun) < 20
+    assert len(ended) == len(begun) - 1
 
 
 def test_work_that_shares_work_comes_to_an_end():
@@ -81,12 +84,26 @@ def test_memory_is_lent_again_and_never_to_two_at_once():
     assert address(lender.lend(four, 500, np.float32)) != place
 
 
+def test_memory_of_an_odd_size_is_lent_for_another_type():
+    lender, one, two = Lender(), Borrower(), Borrower()
+    lender.lend(one, 9, np.float32)
+    del one
+    gc.collect()
+    assert len(lender.lend(two, 4, np.float64)) == 4
+
+
+def test_memory_that_is_not_there_is_out_of_memory():
+    with pytest.raises(MemoryError, match="smaller cache"):
+        Lender().lend(Borrower(), 1 << 58, np.float64)
+
+
 def test_large_memory_goes_back_to_the_system():
     lender, one = Lender(), Borrower()
     lender.lend(one, LENT // 8 + 1, np.float64)
     del one
     gc.collect()
     assert not lender.free
+    assert not lender.returned
 
 
 def test_rooms_of_different_types_are_apart():

@@ -53,7 +53,7 @@ def test_a_file_that_does_not_hold_together_is_refused(tmp_path):
     with pytest.raises(MaxmarginError, match="a model of epsilon-SVR has no probabilities"):
         model.probabilities(X)
     (tmp_path / "cut").write_text("svm_type nu_svr\nkernel_type linear\ntotal_sv 2\nrho 0\nSV\n1 1:1\n")
-    with pytest.raises(FileError, match="total_sv is 2, but 1 lines follow SV: the model is cut short"):
+    with pytest.raises(FileError, match="total_sv is 2, but 1 lines follow SV: the model is not whole"):
         maxmargin.load(tmp_path / "cut")
     (tmp_path / "nan").write_text("svm_type nu_svr\nkernel_type linear\nrho 0\nSV\nnan 1:1\n")
     with pytest.raises(FileError, match="no finite numbers"):
@@ -64,6 +64,20 @@ def test_a_file_that_does_not_hold_together_is_refused(tmp_path):
     (tmp_path / "other").write_text("svm_type best_svr\nkernel_type linear\nSV\n")
     with pytest.raises(FileError, match="svm_type best_svr is not known"):
         maxmargin.load(tmp_path / "other")
+
+
+@pytest.mark.parametrize("d", [5, 3000])
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
+def test_a_file_of_libsvm_takes_rows_that_are_wider_than_its_vectors(tmp_path, storage, d):
+    """The file does not say how many features there were; those that no support vector has still count in ‖x − z‖²."""
+    (tmp_path / "model").write_text(
+        "svm_type epsilon_svr\nkernel_type rbf\ngamma 0.5\ntotal_sv 2\nrho 0\nSV\n1 1:1 2:2\n-2 3:1\n"
+    )
+    x, vectors = np.zeros((2, d)), np.zeros((2, d))
+    vectors[0, :2], vectors[1, 2] = (1, 2), 1
+    x[0, 0], x[1, d - 1] = 1.5, 0.5
+    expected = np.exp(-0.5 * ((x[:, None] - vectors[None]) ** 2).sum(axis=2)) @ [1, -2]
+    assert maxmargin.load(tmp_path / "model").decide(storage(x)) == pytest.approx(expected)
 
 
 def test_a_function_without_support_vectors_is_a_constant(tmp_path):

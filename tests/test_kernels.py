@@ -23,6 +23,7 @@ from maxmargin.kernels import (
     words_of,
 )
 from maxmargin.points import points_of
+from maxmargin.rows.memory import Csr, Dense
 from maxmargin.rows.take import take
 
 rng = np.random.default_rng(0)
@@ -199,23 +200,46 @@ def test_float32_noise_in_a_precomputed_kernel_is_no_asymmetry():
     assert find_kernel("precomputed", take(K)) == Precomputed()
 
 
-@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("width", [5, 3000])
-def test_no_support_vectors_and_no_rows_are_no_trouble(storage, width):
-    """Narrow and wide rows go different ways; nothing comes of nothing on both."""
-    rows = take(storage(np.ones((7, width))))
+@pytest.mark.parametrize("kind", [Csr, Dense])
+def test_no_support_vectors_and_no_rows_are_no_trouble(kind, width):
+    """Narrow and wide sparse rows go different ways; nothing comes of nothing on both."""
+    rows = take(np.ones((7, width)) if kind is Dense else sparse.csr_matrix(np.eye(7, width)))
     every, none = points_of(rows), points_of(rows, np.zeros(0, dtype=np.intp))
+    assert isinstance(every.rows, kind)
     assert combination(Gaussian(1.0), every, none, np.zeros((0, 2)), 2).tolist() == np.zeros((7, 2)).tolist()
     assert combination(Gaussian(1.0), none, every, np.ones((7, 1)), 2).shape == (0, 1)
     rows_of_kernel(Gaussian(1.0), none, every, np.zeros((0, 7)), 2)
 
 
 @pytest.mark.parametrize("width", [5, 3000])
-def test_rows_go_to_their_places(width):
+@pytest.mark.parametrize("density", [0.1, 0.6])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rows_go_to_their_places(width, density, threads, monkeypatch):
+    monkeypatch.setattr(kernel_blocks, "SMALL", 0)
+    monkeypatch.setattr(kernel_blocks, "MANY", 16)
     rng = np.random.default_rng(0)
-    X = sparse.random(50, width, 0.1, format="csr", random_state=0)
+    X = sparse.random(50, width, density, format="csr", random_state=0)
     points, places = points_of(take(X)), rng.permutation(50)[:20]
     out, exact = np.zeros((50, 50)), np.exp(-0.1 * ((X.toarray()[:20, None] - X.toarray()[None]) ** 2).sum(axis=2))
-    rows_of_kernel(Gaussian(0.1), points.pick(np.arange(20)), points, out, 2, places)
+    rows_of_kernel(Gaussian(0.1), points.pick(np.arange(20)), points, out, threads, places)
     assert out[places] == pytest.approx(exact, abs=1e-12)
     assert not out[np.setdiff1d(np.arange(50), places)].any()
+
+
+def test_rows_that_were_never_computed_are_not_held():
+    """A kernel that fails leaves nothing behind that could be taken for its rows."""
+    calls = []
+
+    def moody(A, B):
+        calls.append(1)
+        if len(calls) == 2:
+            raise ZeroDivisionError
+        return A @ B.T
+
+    points = points_of(take(X), as_given=True)
+    held = KernelRows(Custom(moody), points, np.float64, 1e6, 1)
+    held.take(np.arange(3))
+    with pytest.raises(ZeroDivisionError):
+        held.take(np.arange(6))
+    assert held.values[held.take(np.arange(6))] == pytest.approx(X[:6] @ X.T)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
+from maxmargin import kernel_blocks
 from maxmargin.certificate import Point
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.kernel_certificate import certify_kernel
@@ -130,7 +131,9 @@ def test_float32_rows_and_a_small_cache_lead_to_many_digits(monkeypatch):
     assert outcome.status is Status.CONVERGED
 
 
-def test_the_same_numbers_for_any_number_of_threads():
+def test_the_same_numbers_for_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(kernel_blocks, "SMALL", 0)
+    monkeypatch.setattr(kernel_blocks, "MANY", 32)
     found = []
     for threads in (1, 3):
         problem = KernelProblem(take(X), Gaussian(0.4), c_svc(y, np.ones(n)), threads=threads)

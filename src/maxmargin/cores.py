@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -93,16 +94,35 @@ blas_on_one_thread = Single()  # while our own threads multiply matrices, each b
 
 def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) -> None:
     """Call work(item) for each, on `threads` threads, this one among them: whoever is free takes the next."""
-    waiting = iter(items)
+    waiting = deque(items)
 
     def share() -> None:
-        for item in waiting:
-            work(item)
+        while waiting:
+            try:
+                item = waiting.popleft()
+            except IndexError:  # another one was quicker
+                return
+            try:
+                work(item)
+            except BaseException:
+                waiting.clear()  # an error, or Ctrl-C: nobody goes on
+                raise
 
     others = [pool(threads).submit(share) for _ in range(min(threads, len(items)) - 1)]
     try:
         share()
     finally:
-        for other in others:
-            if not other.cancel():  # it has begun
-                other.result()
+        begun = [other for other in others if not other.cancel()]
+        others.clear()
+        wait_for(begun)
+    for other in begun:
+        other.result()
+
+
+def wait_for(begun: Sequence[Future]) -> None:
+    """Until all have ended, whatever comes in between: they write where the caller will go on."""
+    try:
+        wait(begun)
+    except BaseException:
+        wait(begun)
+        raise

@@ -65,7 +65,7 @@ class Expansion(Widths):
 
     def parts(self, rows: Rows, threads: int) -> Iterator[tuple[slice, Points]]:
         """The examples to decide on, as the kernel wants them, some at a time."""
-        return parts_of(self.fitting(rows), threads, as_given=not self.kernel.by_products)
+        return parts_of(rows, threads, as_given=not self.kernel.by_products)
 
     def fitting(self, rows: Rows) -> Rows:
         """Rows with as many columns as there were in training: sparse ones may have fewer.

@@ -9,6 +9,7 @@ After    Williams, Seeger 2001; Rahimi, Recht 2007; Yu et al. (orthogonal random
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
@@ -23,7 +24,8 @@ from maxmargin.points import Few, Points, parts_of, points_of, products
 from maxmargin.rows.memory import Dense, Rows, count_columns, count_rows
 from maxmargin.rows.take import read_only
 
-LINES = 1024  # examples whose features are computed at once
+LINES = 1024  # examples that one thread takes at once
+AT_ONCE = 1 << 24  # numbers of the kernel with the landmarks
 TINY = 1e-12  # of the largest eigenvalue
 
 
@@ -46,7 +48,7 @@ class FeatureMap(Protocol):
     def components(self) -> int:
         """Features of φ(x)."""
 
-    def fill(self, many: Points, out: np.ndarray) -> None:
+    def fill(self, many: Points, out: np.ndarray, threads: int) -> None:
         """φ of some examples, a row each, into `out`."""
 
     def tensors(self) -> dict[str, np.ndarray]:
@@ -78,11 +80,15 @@ class NystromMap:
         """The landmarks as kernels want them."""
         return points_of(self.landmarks)
 
-    def fill(self, many: Points, out: np.ndarray) -> None:
+    def fill(self, many: Points, out: np.ndarray, threads: int) -> None:
         """The kernel with the landmarks, whitened."""
         K = np.empty((len(self.points), len(many)))
-        rows_of_kernel(self.kernel, self.points, many, K)
-        out[...] = K.T @ self.whitening
+        rows_of_kernel(self.kernel, self.points, many, K, threads)
+
+        def whiten(lines: slice) -> None:
+            out[lines] = K[:, lines].T @ self.whitening
+
+        by_lines(whiten, len(many), threads)
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Landmarks and Λ^(−½) Uᵀ."""
@@ -108,13 +114,17 @@ class FourierMap:
         """Features of φ(x)."""
         return int(2 * self.frequencies.shape[1])
 
-    def fill(self, many: Points, out: np.ndarray) -> None:
+    def fill(self, many: Points, out: np.ndarray, threads: int) -> None:
         """Cosines, then sines."""
         half = self.frequencies.shape[1]
-        phase = np.empty((len(many), half))
-        products(many, Few(many, self.frequencies), phase)
-        out[:, :half], out[:, half:] = np.cos(phase), np.sin(phase)
-        out *= 1.0 / np.sqrt(half)
+
+        def wave(lines: slice) -> None:
+            phase = np.empty((lines.stop - lines.start, half))
+            products(many.part(lines), Few(many, self.frequencies), phase)
+            out[lines, :half], out[lines, half:] = np.cos(phase), np.sin(phase)
+            out[lines] *= 1.0 / np.sqrt(half)
+
+        by_lines(wave, len(many), threads)
 
     def tensors(self) -> dict[str, np.ndarray]:
         """The frequencies."""
@@ -144,16 +154,18 @@ def fourier_map(kernel: Gaussian, d: int, components: int, rng: np.random.Genera
 def transform(features: FeatureMap, rows: Rows, threads: int = 1) -> Dense:
     """φ of every row, in float32."""
     out = np.empty((count_rows(rows), features.components), np.float32)
-    with blas_on_one_thread:
-        for part, many in parts_of(rows, threads):
-            found = out[part]
-
-            def fill(start: int, many: Points = many, found: np.ndarray = found) -> None:
-                lines = slice(start, min(start + LINES, len(many)))
-                features.fill(many.part(lines), found[lines])
-
-            on_threads(threads, fill, range(0, len(many), LINES))
+    step = max(LINES, AT_ONCE // max(features.components, 1))
+    for part, many in parts_of(rows, threads):
+        for start in range(0, len(many), step):
+            some = many.part(slice(start, min(start + step, len(many))))
+            features.fill(some, out[part.start + start : part.start + start + len(some)], threads)
     return Dense(read_only(out))
+
+
+def by_lines(work: Callable[[slice], None], count: int, threads: int) -> None:
+    """Call work(lines) for all lines, some at a time, on all threads."""
+    with blas_on_one_thread:
+        on_threads(threads, lambda start: work(slice(start, min(start + LINES, count))), range(0, count, LINES))
 
 
 def words_of_map(features: FeatureMap) -> dict[str, Any]:

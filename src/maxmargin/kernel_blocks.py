@@ -75,7 +75,7 @@ def by_columns(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, threa
     """Call work(lines, columns, tile) for all tiles, few as lines, many as columns: no columns twice at once."""
     if len(few) * len(many) * (count_columns(many.rows) + EACH) < SMALL:
         threads = 1
-    height, width = even(len(few), FEW), even(len(many), MANY, threads)
+    height, width = even(len(few), FEW), even(len(many), MANY)  # whatever the threads are: no bit depends on them
 
     every = [slice(start, min(start + height, len(few))) for start in range(0, len(few), height)]
     parts = [(lines, few.part(lines)) for lines in every]
@@ -92,10 +92,9 @@ def by_columns(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, threa
         on_threads(threads, strip, range(0, len(many), width))
 
 
-def even(size: int, most: int, among: int = 1) -> int:
-    """How large parts are, if all are equal, none larger than `most`, and each of several gets as many."""
-    parts = among * -(-size // (most * among))
-    return max(1, -(-size // max(parts, 1)))
+def even(size: int, most: int) -> int:
+    """How large parts are, if all are equal and none is larger than `most`."""
+    return max(1, -(-size // max(-(-size // most), 1)))
 
 
 def by_lines(kernel: Kernel, many: Points, few: Points, dtype: np.dtype, threads: int, work: Work) -> None:

@@ -54,7 +54,7 @@ class KernelFunction(Expansion):
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Its value for each row; that of one class is 0 on the edge of the region, as far as numbers tell."""
-        rows, threads = take(X), thread_count(threads)
+        rows, threads = self.fitting(take(X)), thread_count(threads)
         found, vectors = np.full(count_rows(rows), self.b), self.points()
         for part, many in self.parts(rows, threads):
             found[part] += combination(self.kernel, many, vectors, self.coefficients[:, None], threads)[:, 0]

@@ -71,7 +71,7 @@ class KernelModel(Expansion):
 
     def decide_pairs(self, X: Any, threads: int | None = None) -> np.ndarray:
         """(n, number of pairs): above zero for the first class of the pair."""
-        rows, threads = take(X), thread_count(threads)
+        rows, threads = self.fitting(take(X)), thread_count(threads)
         found, vectors = np.tile(self.b, (count_rows(rows), 1)), self.points()
         for part, many in self.parts(rows, threads):
             for c, own in enumerate(self.spans):

@@ -39,6 +39,7 @@ from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
 BATCH_COST = 1 << 16  # numbers that could be visited while a batch is set up
 EXACT = 1 << 20  # numbers of a kernel matrix that is held in float64
 LARGE = 1e30
+NEAR = 10.0  # γ‖x‖², of which it keeps six,
 FAR = 1e4  # γ‖x‖², of which float32 keeps three digits behind the point
 FLAT = 1e-12
 LOOKED_AT = 2000  # examples
@@ -130,8 +131,14 @@ class KernelProblem:
     def points(self) -> Points:
         """The examples in the type in which the kernel is held; around their mean where only distances count."""
         if isinstance(self.kernel, Gaussian):
-            return centred(self.points_of(None), self.dtype, self.threads)
+            return centred(self.around(), self.dtype, self.threads)
         return self.points_of(None, self.dtype)
+
+    def around(self) -> Points:
+        """The examples as they are to be centred: an array that is far from the origin does not become sparse rows."""
+        assert isinstance(self.kernel, Gaussian)
+        far = self.kernel.gamma * np.max(self.squared_norms) > NEAR
+        return points_of(self.rows, threads=self.threads, dense=bool(far))
 
     def points_of(self, chosen: np.ndarray | None, dtype: type = np.float64) -> Points:
         """Some examples, or all, as the kernel wants them."""
@@ -149,7 +156,7 @@ class KernelProblem:
         kernel = self.kernel
         if not isinstance(kernel, Gaussian) or kernel.gamma * np.max(self.squared_norms) <= FAR:
             return False
-        return bool(kernel.gamma * np.max(centred(self.points_of(None)).squares) > FAR)
+        return bool(kernel.gamma * np.max(centred(self.around()).squares) > FAR)
 
     @cached_property
     def squared_norms(self) -> np.ndarray:

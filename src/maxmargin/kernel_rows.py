@@ -80,12 +80,13 @@ class KernelRows:
         self.grow(missing)
         free = min(self.open - self.filled, len(missing))
         old = np.argsort(self.used[: self.filled], kind="stable")[: len(missing) - free]
-        self.place[self.owner[old]] = -1
+        self.place[self.owner[old[self.owner[old] >= 0]]] = -1
         places = np.concatenate([np.arange(self.filled, self.filled + free), old])
-        self.filled += free
-        self.place[missing], self.owner[places], self.used[places] = places, missing, self.clock
+        self.owner[places], self.used[places] = -1, 0
         few = self.points.pick(missing)
         rows_of_kernel(self.kernel, few, self.right, self.values, self.threads, places)
+        self.filled += free
+        self.place[missing], self.owner[places], self.used[places] = places, missing, self.clock
 
     def grow(self, missing: np.ndarray) -> None:
         """Use more of the budget if rows come back that had been given up."""

@@ -12,7 +12,6 @@ import warnings
 
 import numpy as np
 
-from maxmargin.cores import libraries
 from maxmargin.feature_maps import nystrom_map, transform
 from maxmargin.kernels import Kernel
 from maxmargin.passes import squared_norms
@@ -49,11 +48,12 @@ def centres(rows: Rows, count: int, rng: np.random.Generator) -> Dense:
     """The centres of clusters of a sample."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
 
     n, size = count_rows(rows), max(AT_LEAST, A_CLUSTER * count)
     sample = rows if n <= size else pick(rows, np.sort(rng.choice(n, size, replace=False)))
     means = KMeans(count, init="random", n_init=1, max_iter=ROUNDS, random_state=int(rng.integers(1 << 31)))
-    with warnings.catch_warnings(), libraries().limit(limits=1):  # threads add in the order of their arrival
+    with warnings.catch_warnings(), threadpool_limits(1):  # threads add in the order of their arrival
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
         means.fit(matrix_of(sample))
     return Dense(read_only(np.ascontiguousarray(means.cluster_centers_, dtype=np.float64)))

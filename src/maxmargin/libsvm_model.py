@@ -138,7 +138,7 @@ def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[st
     count = 1 if of_function else len(facts["label"]) - 1
     said = int(facts["total_sv"][0]) if "total_sv" in facts else len(lines)
     if said != len(lines):
-        raise FileError(f"{path}: total_sv is {said}, but {len(lines)} lines follow SV: the model is cut short")
+        raise FileError(f"{path}: total_sv is {said}, but {len(lines)} lines follow SV: the model is not whole")
     rows, support = vectors_of_lines([line[count:] for line in lines], kernel)
     coefficients = np.array([[float(word) for word in line[:count]] for line in lines]).reshape(len(lines), count).T
     if not np.all(np.isfinite(coefficients)):

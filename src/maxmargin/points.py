@@ -54,8 +54,12 @@ def points_of(
     dtype: type = np.float64,
     threads: int = 1,
     as_given: bool = False,
+    dense: bool = False,
 ) -> Points:
-    """The chosen rows, or all: as given, or in that type, and as an array or as sparse rows, what is faster."""
+    """The chosen rows, or all: as given, or in that type, as an array or as sparse rows, what is faster.
+
+    An array stays one if it has to be `dense`.
+    """
     places = np.arange(count_rows(rows)) if chosen is None else chosen
     part = rows if chosen is None else pick(rows, chosen)
     squares = squared_norms(part, threads)
@@ -65,7 +69,7 @@ def points_of(
     sparse = values * SPARSE < count_rows(part) * count_columns(part)
     if isinstance(part, Csr) and not sparse:
         part = Dense(read_only(columns_of(part, dtype).T.copy()))
-    if isinstance(part, Dense) and sparse:
+    if isinstance(part, Dense) and sparse and not dense:
         part = sparse_rows(part.values)
     return Points(part._replace(values=read_only(part.values.astype(dtype, copy=False))), squares, places)
 

@@ -6,6 +6,7 @@ import math
 import mmap
 import threading
 import weakref
+from collections import deque
 
 import numpy as np
 
@@ -41,21 +42,24 @@ class Lender:
 
     def __init__(self) -> None:
         self.lock, self.free = threading.Lock(), list[mmap.mmap]()
+        self.returned: deque[mmap.mmap] = deque()
 
     def lend(self, to: object, size: int, dtype: type) -> np.ndarray:
         """An array with whatever is in it; the system hands out new pages one by one as they are written to."""
         needed = max(size, 1) * np.dtype(dtype).itemsize
-        with self.lock:
-            fitting = [k for k, held in enumerate(self.free) if len(held) >= needed]
-            memory = self.free.pop(fitting[0]) if fitting else untouched(needed)
+        memory = self.held(needed) or untouched(needed)
         if len(memory) <= LENT:
-            weakref.finalize(to, self.take_back, memory)
-        return np.frombuffer(memory, dtype)[:size]
+            weakref.finalize(to, self.returned.append, memory)  # it may run at any moment: no lock, nothing else
+        return np.frombuffer(memory, dtype, count=size)
 
-    def take_back(self, memory: mmap.mmap) -> None:
-        """Keep it, and of those that are kept the largest few."""
+    def held(self, needed: int) -> mmap.mmap | None:
+        """What is free and large enough; of all that is free, the largest few are kept."""
         with self.lock:
-            self.free = sorted([*self.free, memory], key=len)[-SOME:]
+            while self.returned:
+                self.free.append(self.returned.popleft())
+            self.free = sorted(self.free, key=len)[-SOME:]
+            place = next((k for k, memory in enumerate(self.free) if len(memory) >= needed), None)
+            return None if place is None else self.free.pop(place)
 
 
 lender = Lender()
@@ -64,11 +68,14 @@ lender = Lender()
 def untouched(size: int) -> mmap.mmap:
     """Bytes; as shared memory, the default, they would cost more."""
     private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-    return mmap.mmap(-1, size, **private)
+    try:
+        return mmap.mmap(-1, size, **private)
+    except OSError as error:
+        raise MemoryError(f"{size:,} bytes for rows of the kernel: take a smaller cache") from error
 
 
 def room(purpose: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """The same for arrays of a type, of whatever shape fits, and with whatever is in them."""
+    """An array of a type and shape with whatever is in it, in the memory of the last one for the same purpose."""
     size, name = math.prod(shape), purpose + dtype.char
     array = kept.arrays.get(name)
     if array is None or array.size < size:

@@ -38,7 +38,7 @@ from maxmargin.model import LabelModel, LinearModel
 from maxmargin.multiclass import one_against_rest
 from maxmargin.outcome import SEVERITY, Record, Status
 from maxmargin.passes import squared_norms
-from maxmargin.problem import check_bias, checked_weights, is_number, penalty, pose
+from maxmargin.problem import check_bias, check_both_classes, checked_weights, is_number, penalty, pose
 from maxmargin.rows.memory import Rows, count_rows, count_stored
 from maxmargin.rows.pick import pick
 from maxmargin.rows.take import take
@@ -56,7 +56,8 @@ class Result:
 
     `alpha` has one dual variable for each example; for more than two classes, one row of them for each class, or with a
     kernel for each pair of classes. `parts` holds the outcome of each two-class problem: one, or as many as these rows;
-    `certificate`, `seconds`, `epochs` are their sums, `status` is the worst among them.
+    `certificate`, `seconds`, `epochs` are their sums, `status` is the worst among them. With `probability` the machines
+    from which probabilities are learnt count in `seconds` and `status` too; with `approx`, the features in `seconds`.
     """
 
     model: LabelModel
@@ -256,7 +257,10 @@ def with_kernel(
 def approximated(data: Prepared, kernel: Kernel, approximation: Approximation, **settings: Any) -> Result:
     """Train a linear machine on features that stand for the kernel."""
     threads, seed, began = settings["threads"], settings["seed"], time.perf_counter()
-    counted = np.flatnonzero(checked_weights(settings["weights"], data.codes))
+    weights = checked_weights(settings["weights"], data.codes)
+    for side in sides(data.classes):
+        check_both_classes(signs(data.codes, side), weights)
+    counted = np.flatnonzero(weights)
     rows = data.rows if len(counted) == len(data.codes) else pick(data.rows, counted)
     features = approximation.features(rows, kernel, seed, threads)
     phi = transform(features, data.rows, threads)

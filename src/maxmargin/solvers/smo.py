@@ -205,7 +205,7 @@ def estimate(problem: KernelProblem, state: Batches) -> float:
     gap = gap_of(state.F, state.beta, machine.lo, machine.hi, machine.group, state.active, offsets)
     if gap == 0.0:
         return 0.0
-    dual = 0.5 * float(state.beta @ (state.F - machine.q))  # F is old where β is at 0 or has long been at C
+    dual = 0.5 * float(np.sum(state.beta * (state.F - machine.q)))  # F is old where β is at 0 or has long been at C
     return gap / abs(dual + gap) if dual + gap != 0.0 else np.inf
 
 
