@@ -37,6 +37,8 @@ FIRST = b"svm_type"
 def is_libsvm_model(path: str | Path) -> bool:
     """Whether a file begins as LIBSVM's models do."""
     try:
+        if not Path(path).is_file():
+            return False  # a pipe can be read only once
         with Path(path).open("rb") as stream:
             return stream.read(len(FIRST)) == FIRST
     except OSError:
