@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import json
 import platform
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from maxmargin.cores import all_cores
@@ -34,6 +35,20 @@ def processor() -> str:
 
 def versions(*packages: str) -> str:
     return ", ".join(f"{package} {version(package)}" for package in packages)
+
+
+def installed(package: str) -> bool:
+    try:
+        return bool(version(package))
+    except PackageNotFoundError:
+        return False
+
+
+def append(path: Path, runs: list[dict]) -> None:
+    """Runs as lines of JSON, in a single write, so that an interruption leaves no half of them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab", buffering=0) as file:
+        file.write("".join(json.dumps(run) + "\n" for run in runs).encode())
 
 
 def heading(title: str, command: str, *packages: str) -> str:

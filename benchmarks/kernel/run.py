@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import tables
 from contenders import CONTENDERS, OURS
 from datasets import SETS, load
-from report import DATA, found
+from report import DATA, append, found
 
 LOADING = 60.0
 SHORT = 2.0
@@ -55,7 +55,7 @@ def main() -> None:
     for task in product(names, options.C.split(","), options.gammas.split(",")):
         for who in options.contenders.split(","):
             if (*task, who) not in done:
-                keep(kept, in_own_process(options, task, who))
+                append(kept, in_own_process(options, task, who))
     tables.write(kept, written, " ".join(["python benchmarks/kernel/run.py", *sys.argv[1:]]))
 
 
@@ -73,25 +73,10 @@ def given() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def keep(path: Path, runs: list[dict]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab", buffering=0) as file:
-        file.write("".join(json.dumps(run) + "\n" for run in runs).encode())
-
-
 def in_own_process(options, task: tuple[str, str, str], who: str) -> list[dict]:
     """What the contender printed before its end, or before it was killed; if nothing, why."""
-    command = [
-        sys.executable,
-        __file__,
-        "--data",
-        str(options.data),
-        "--limit",
-        str(options.limit),
-        "--one",
-        *task,
-        who,
-    ]
+    same = ["--data", str(options.data), "--limit", str(options.limit)]
+    command = [sys.executable, __file__, *same, "--one", *task, who]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=5 * options.limit + LOADING, check=False)
         killed = done.returncode == -signal.SIGALRM

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from contenders import CACHE, LIBSVM, OURS
-from report import heading, publish, table
+from report import heading, installed, publish, table
 
 PEERS = ("scikit-learn", "scikit-learn-intelex", "thundersvm-cpu", "libsvm-official")
 ABOUT = """\
@@ -55,13 +54,6 @@ def write(kept: Path, written: Path | None, command: str) -> None:
     )
     title = heading("Kernel training", command, *filter(installed, PEERS))
     publish("\n".join([title, about, summary(by_task), times(by_task), others(by_task)]), written and str(written))
-
-
-def installed(package: str) -> bool:
-    try:
-        return bool(version(package))
-    except PackageNotFoundError:
-        return False
 
 
 def of(runs: list[dict], who: str) -> list[dict]:

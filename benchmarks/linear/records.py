@@ -27,13 +27,6 @@ def read(path: Path) -> dict[Problem, Runs]:
     return {problem: runs for problem, runs in problems.items() if runs[-1]["contender"] == OPTIMUM}
 
 
-def append(path: Path, runs: Runs) -> None:
-    """In a single write, so that an interruption leaves no half of a problem."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab", buffering=0) as file:
-        file.write("".join(json.dumps(run) + "\n" for run in runs).encode())
-
-
 def best_bound(runs: Runs) -> float:
     return max((run["bound"] for run in runs if run["bound"] is not None), default=float("-inf"))
 

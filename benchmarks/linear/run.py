@@ -36,7 +36,7 @@ import records
 import tables
 from contenders import CONTENDERS, Task
 from datasets import FILES, GENERATED, found, load
-from report import DATA
+from report import DATA, append
 
 LOADING = 10.0
 
@@ -55,7 +55,7 @@ def main() -> None:
         if problem in done:
             print(*problem, "is in", kept, file=sys.stderr)
         else:
-            records.append(kept, raced(options, problem))
+            append(kept, raced(options, problem))
     tables.write(kept, written, " ".join(["python benchmarks/linear/run.py", *sys.argv[1:]]))
     curves.draw(kept, written.with_suffix(".png"))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import records
 from records import LEVELS, OURS, Problem, Runs
-from report import heading, publish, table
+from report import heading, installed, publish, table
 
 PEERS = ("scikit-learn", "liblinear-official", "snapml", "vowpalwabbit")
 LEVEL = 1e-4  # where the contenders are compared
@@ -47,13 +46,6 @@ def write(kept: Path, written: Path | None, command: str) -> None:
     title = heading("Linear training", command, *filter(installed, PEERS))
     sections = (about, summary, slower, by_problem, by_contender)
     publish("\n".join([title, *(section(problems) for section in sections)]), written and str(written))
-
-
-def installed(package: str) -> bool:
-    try:
-        return bool(version(package))
-    except PackageNotFoundError:
-        return False
 
 
 def about(problems: dict[Problem, Runs]) -> str:

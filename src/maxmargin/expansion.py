@@ -37,7 +37,10 @@ class Widths:
                 "predict on data prepared like the training data"
             )
 
-    columns_are = "features"
+    @property
+    def columns_are(self) -> str:
+        """What the columns of X stand for."""
+        return "features"
 
 
 class Expansion(Widths):
@@ -54,7 +57,7 @@ class Expansion(Widths):
         return int(self.training["d"])
 
     @property
-    def columns_are(self) -> str:  # type: ignore[override]
+    def columns_are(self) -> str:
         """What the columns of X stand for."""
         return "columns" if isinstance(self.kernel, Precomputed) else "features"
 

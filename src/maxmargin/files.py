@@ -1,4 +1,4 @@
-"""Files are written whole or not at all: to a temporary name beside the target, then renamed."""
+"""Files are written whole or not at all: to a temporary name beside the target, then renamed; how one begins."""
 
 from __future__ import annotations
 
@@ -10,6 +10,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 from maxmargin.errors import FileError
+
+
+def beginning(path: str | Path, count: int) -> bytes:
+    """The first bytes of a file; none of what is no file, for a pipe can be read only once."""
+    try:
+        if not Path(path).is_file():
+            return b""
+        with Path(path).open("rb") as stream:
+            return stream.read(count)
+    except OSError:
+        return b""
 
 
 def check_writable(path: str | Path) -> None:

@@ -40,13 +40,7 @@ def rows_of_kernel(
     def put(lines: slice, columns: slice, tile: np.ndarray) -> None:
         out[to[lines], columns] = tile
 
-    def put_turned(lines: slice, columns: slice, tile: np.ndarray) -> None:
-        out[to[columns], lines] = tile.T
-
-    if many_as_columns(kernel, many):
-        by_columns(kernel, few, many, out.dtype, threads, put)
-    else:
-        by_lines(kernel, many, few, out.dtype, threads, put_turned)
+    each_tile(kernel, few, many, out.dtype, threads, put)
 
 
 def combination(kernel: Kernel, many: Points, few: Points, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -56,23 +50,19 @@ def combination(kernel: Kernel, many: Points, few: Points, coefficients: np.ndar
     def add(lines: slice, columns: slice, tile: np.ndarray) -> None:
         total[columns] += tile.T @ coefficients[lines]
 
-    def add_turned(lines: slice, columns: slice, tile: np.ndarray) -> None:
-        total[lines] += tile @ coefficients[columns]
-
-    if many_as_columns(kernel, many):
-        by_columns(kernel, few, many, total.dtype, threads, add)
-    else:
-        by_lines(kernel, many, few, total.dtype, threads, add_turned)
+    each_tile(kernel, few, many, total.dtype, threads, add)
     return total
 
 
-def many_as_columns(kernel: Kernel, many: Points) -> bool:
-    """Whether many examples can be written out as columns, a thousand at a time."""
-    return kernel.by_products and not (isinstance(many.rows, Csr) and count_columns(many.rows) > NARROW)
-
-
-def by_columns(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, threads: int, work: Work) -> None:
+def each_tile(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, threads: int, work: Work) -> None:
     """Call work(lines, columns, tile) for all tiles, few as lines, many as columns: no columns twice at once."""
+    wide = isinstance(many.rows, Csr) and count_columns(many.rows) > NARROW
+    way = many_beside if kernel.by_products and not wide else few_beside
+    way(kernel, few, many, dtype, threads, work)
+
+
+def many_beside(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, threads: int, work: Work) -> None:
+    """Many as the columns of an array, a thousand at a time, which few pass."""
     if len(few) * len(many) * (count_columns(many.rows) + EACH) < SMALL:
         threads = 1
     height, width = even(len(few), FEW), even(len(many), MANY)  # whatever the threads are: no bit depends on them
@@ -97,8 +87,8 @@ def even(size: int, most: int) -> int:
     return max(1, -(-size // max(-(-size // most), 1)))
 
 
-def by_lines(kernel: Kernel, many: Points, few: Points, dtype: np.dtype, threads: int, work: Work) -> None:
-    """The same with many as lines and few as columns: those of the same columns together, no lines twice at once."""
+def few_beside(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, threads: int, work: Work) -> None:
+    """Few as the columns of an array, which many pass: tiles are computed the other way round, and turned."""
     large = isinstance(kernel, Custom)
     width = len(few) if large else max(1, min(FEW, WIDE // max(count_columns(few.rows), 1)))
     height = max(1, LARGE // max(width, 1)) if large else MANY
@@ -112,6 +102,6 @@ def by_lines(kernel: Kernel, many: Points, few: Points, dtype: np.dtype, threads
                 lines = slice(first, min(first + height, len(many)))
                 tile = room("tile of a kernel", (lines.stop - first, columns.stop - columns.start), dtype)
                 kernel.fill(many.part(lines), part, tile)
-                work(lines, columns, tile)
+                work(columns, lines, tile.T)
 
             on_threads(1 if large else threads, fill, range(0, len(many), height))

@@ -39,8 +39,8 @@ from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
 BATCH_COST = 1 << 16  # numbers that could be visited while a batch is set up
 EXACT = 1 << 20  # numbers of a kernel matrix that is held in float64
 LARGE = 1e30
-NEAR = 10.0  # γ‖x‖², of which it keeps six,
-FAR = 1e4  # γ‖x‖², of which float32 keeps three digits behind the point
+FAR = 1e4  # γ‖x‖², of which float32 keeps three digits behind the point;
+NEAR = 10.0  # of this it keeps six
 FLAT = 1e-12
 LOOKED_AT = 2000  # examples
 ROUNDING = 1e-6  # of the diagonal
@@ -61,7 +61,7 @@ class Machine(NamedTuple):
 
     @property
     def labels(self) -> np.ndarray:
-        """Y of a C-SVC, ±1."""
+        """The y of a C-SVC, ±1."""
         return -self.q
 
     @property

@@ -12,6 +12,7 @@ SV                                a line each: its coefficients, then index:valu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 
 from maxmargin.certificate import Certificate
 from maxmargin.errors import FileError, ParameterError
-from maxmargin.files import replacing
+from maxmargin.files import beginning, replacing
 from maxmargin.kernel_function import KernelFunction
 from maxmargin.kernel_model import KernelModel
 from maxmargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
@@ -36,13 +37,7 @@ FIRST = b"svm_type"
 
 def is_libsvm_model(path: str | Path) -> bool:
     """Whether a file begins as LIBSVM's models do."""
-    try:
-        if not Path(path).is_file():
-            return False  # a pipe can be read only once
-        with Path(path).open("rb") as stream:
-            return stream.read(len(FIRST)) == FIRST
-    except OSError:
-        return False
+    return beginning(path, len(FIRST)) == FIRST
 
 
 def write_libsvm_model(model: KernelModel | KernelFunction, path: str | Path) -> None:
@@ -190,14 +185,11 @@ def sigmoids_in_order(facts: dict[str, list[str]], order: np.ndarray) -> np.ndar
     if "probA" not in facts or "probB" not in facts:
         return None
     found = np.array([[float(word) for word in facts[name]] for name in ("probA", "probB")]).T
-    pairs = {pair: place for place, pair in enumerate(combinations(range(len(order)), 2))}
-    if len(found) != len(pairs):
+    if len(found) != len(order) * (len(order) - 1) // 2:
         raise ValueError("probA and probB of each pair")
     turned = np.empty_like(found)
-    for place, (i, j) in enumerate(combinations(range(len(order)), 2)):
-        first, second = int(order[i]), int(order[j])
-        A, B = found[pairs[min(first, second), max(first, second)]]
-        turned[place] = A, B if first < second else -B
+    for place, (_, old, sign) in enumerate(pairs_in_order(order)):
+        turned[place] = found[old] * (1.0, sign)
     return turned
 
 
@@ -205,18 +197,23 @@ def in_order(
     coefficients: np.ndarray, b: np.ndarray, owner: np.ndarray, order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients and b for the classes in another order: a pair that is turned changes its sign."""
-    k = len(order)
-    pairs = {pair: place for place, pair in enumerate(combinations(range(k), 2))}
     turned, offsets = np.empty_like(coefficients), np.empty_like(b)
-    for place, (i, j) in enumerate(combinations(range(k), 2)):
-        first, second = int(order[i]), int(order[j])
-        sign = 1.0 if first < second else -1.0
-        offsets[place] = sign * b[pairs[min(first, second), max(first, second)]]
-        for old, new, other_old, other_new in ((first, i, second, j), (second, j, first, i)):
+    for place, ((i, j), pair, sign) in enumerate(pairs_in_order(order)):
+        offsets[place] = sign * b[pair]
+        for new, other_new in ((i, j), (j, i)):
+            old, other_old = int(order[new]), int(order[other_new])
             own = owner == old
             row_old, row_new = other_old - (other_old > old), other_new - (other_new > new)
             turned[row_new, own] = sign * coefficients[row_old, own]
     return turned, offsets
+
+
+def pairs_in_order(order: np.ndarray) -> Iterator[tuple[tuple[int, int], int, float]]:
+    """The pairs of classes in their new order: each with its old place, and −1 if it is turned."""
+    places = {pair: place for place, pair in enumerate(combinations(range(len(order)), 2))}
+    for i, j in places:
+        first, second = int(order[i]), int(order[j])
+        yield (i, j), places[min(first, second), max(first, second)], 1.0 if first < second else -1.0
 
 
 def kernel_of_facts(path: str | Path, facts: dict[str, list[str]]) -> Kernel:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.errors import FileError
-from maxmargin.files import replacing
+from maxmargin.files import beginning, replacing
 
 VERSION = 1
 KEY = "maxmargin"
@@ -76,11 +76,5 @@ def _open(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]
 
 def looks_like_tensors(path: str | Path) -> bool:
     """Whether a file begins as a safetensors file does: eight bytes of length, then a JSON object."""
-    try:
-        if not Path(path).is_file():
-            return False  # a pipe can be read only once
-        with Path(path).open("rb") as stream:
-            head = stream.read(9)
-    except OSError:
-        return False
+    head = beginning(path, 9)
     return len(head) == 9 and head[8:] == b"{" and int.from_bytes(head[:8], "little") < 1 << 32

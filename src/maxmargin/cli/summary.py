@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin.approximate_model import ApproximateModel
 from maxmargin.kernel_function import KernelFunction
+from maxmargin.kernel_model import KernelModel
 from maxmargin.labels import show
 from maxmargin.model import LinearModel, Model
 from maxmargin.outcome import Status
@@ -17,10 +18,10 @@ from maxmargin.training import Result
 
 SHOWN = 4  # rows of a proof that are named
 KINDS = {
-    "LinearModel": "linear model",
-    "KernelModel": "kernel model",
-    "ApproximateModel": "linear model on features for a kernel",
-    "KernelFunction": "kernel function",
+    LinearModel: "linear model",
+    KernelModel: "kernel model",
+    ApproximateModel: "linear model on features for a kernel",
+    KernelFunction: "kernel function",
 }
 
 
@@ -138,7 +139,7 @@ def shape_of(model: Model) -> dict[str, Any]:
 def describe_model(model: Model) -> dict[str, Any]:
     """A model's own account of itself."""
     return {
-        "kind": KINDS[type(model).__name__],
+        "kind": KINDS[type(model)],
         **({} if isinstance(model, KernelFunction) else {"classes": [show(label) for label in model.classes]}),
         "features": model.d,
         **({"nonzero_weights": int((model.w != 0).sum())} if isinstance(model, LinearModel) else {}),

@@ -46,10 +46,10 @@ WITH_KERNELS: dict[str, Solver] = {solver.name: solver for solver in KERNEL_SOLV
 
 def find_solver(name: str, options: dict[str, Any] | None = None, *, kernel: bool = False) -> Solver:
     """The solver of that name, in its form for kernels if asked for, with these options instead of its own."""
-    known_solvers = {**SOLVERS, **WITH_KERNELS} if kernel else {**SOLVERS, **WITH_KERNELS, **SOLVERS}
+    known_solvers = {**SOLVERS, **WITH_KERNELS}
     if name not in known_solvers:
         raise ParameterError(f"solver={name!r} is not known: choose auto or one of {', '.join(known_solvers)}")
-    solver: Any = known_solvers[name]
+    solver: Any = known_solvers[name] if kernel else SOLVERS.get(name, known_solvers[name])
     known = [option.name for option in fields(solver)]
     for option in options or {}:
         if option not in known:

@@ -15,8 +15,7 @@ After    Platt 1998, in the simplified form of the lectures
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,17 +29,23 @@ from maxmargin.solvers.base import dual_start, rows_at_once
 
 
 @dataclass
-class SmoState:
+class SmoPlace:
     """Where SMO stands, and how many sweeps in a row have changed nothing."""
 
     alpha: np.ndarray
-    w: np.ndarray
     tau: float
     b: float = 0.0
     position: int = 0
     changed: int = 0
     quiet: int = 0
     visited: int = 0
+
+
+@dataclass
+class SmoState(SmoPlace):
+    """With w beside α."""
+
+    w: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,13 @@ class SmoRule:
         if not isinstance(self.refine, bool):
             raise ParameterError(f"refine={self.refine!r} must be true or false")
 
-    def end_sweep(self, state: Any) -> Status | None:
+    def close(self, state: SmoPlace, stop: int, n: int) -> Status | None:
+        """Account for the visits up to `stop` of n; at the end of a sweep, see whether it is over."""
+        state.visited += stop - state.position
+        state.position = stop % n
+        return self.end_sweep(state) if state.position == 0 else None
+
+    def end_sweep(self, state: SmoPlace) -> Status | None:
         """After enough sweeps without a change, ask for more or be content."""
         state.quiet = 0 if state.changed else state.quiet + 1
         state.changed = 0
@@ -81,25 +92,28 @@ class SmoSimple(SmoRule):
     def start(self, problem: Problem, alpha: np.ndarray | None = None) -> SmoState:
         """At α = 0, or at `alpha`."""
         alpha, w, _ = dual_start(problem, alpha)
-        return SmoState(alpha, w, self.tolerance)
+        return SmoState(alpha, self.tolerance, w=w)
 
     def advance(self, problem: Problem, state: SmoState, rng: np.random.Generator) -> Status | None:
         """One sweep, or a part of it."""
         n, start = len(problem.counted), state.position
         stop = min(n, start + rows_at_once(problem))
-        others = (np.arange(start, stop) + rng.integers(1, max(n, 2), stop - start)) % n
+        others = partners(start, stop, n, rng)
         state.b, changed = sweep(
             problem.rows, problem.y, problem.C, problem.squared_norms, state.alpha, state.w, state.b,
             problem.counted[start:stop], problem.counted[others], state.tau,
         )  # fmt: skip
         state.changed += changed
-        state.visited += stop - start
-        state.position = stop % n
-        return self.end_sweep(state) if state.position == 0 else None
+        return self.close(state, stop, n)
 
     def point(self, problem: Problem, state: SmoState) -> Point:
         """A dual point; the certificate finds the best b."""
         return Point(alpha=state.alpha)
+
+
+def partners(start: int, stop: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """For each from `start` to `stop` another one of n, at random."""
+    return np.asarray((np.arange(start, stop) + rng.integers(1, max(n, 2), stop - start)) % n)
 
 
 @compiled

@@ -8,7 +8,7 @@ Costs    a visit of an example that needs no step: O(1); a step: two rows of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,21 +17,14 @@ from maxmargin.compiled import compiled
 from maxmargin.kernel_problem import KernelProblem
 from maxmargin.outcome import Status
 from maxmargin.solvers.base import visits_at_once
-from maxmargin.solvers.smo_simple import SmoRule, step, violates
+from maxmargin.solvers.smo_simple import SmoPlace, SmoRule, partners, step, violates
 
 
 @dataclass
-class KernelSmoState:
-    """Where SMO stands: α, the scores, and how many sweeps in a row have changed nothing."""
+class KernelSmoState(SmoPlace):
+    """With the scores beside α."""
 
-    alpha: np.ndarray
-    f: np.ndarray
-    tau: float
-    b: float = 0.0
-    position: int = 0
-    changed: int = 0
-    quiet: int = 0
-    visited: int = 0
+    f: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -45,21 +38,19 @@ class SmoSimpleKernel(SmoRule):
         """At α = 0, or at `alpha`, the β of the machine."""
         beta = np.zeros(problem.n) if alpha is None else alpha
         f = problem.scores(beta) if np.any(beta) else np.zeros(problem.n)
-        return KernelSmoState(np.abs(beta), f, self.tolerance)
+        return KernelSmoState(np.abs(beta), self.tolerance, f=f)
 
     def advance(self, problem: KernelProblem, state: KernelSmoState, rng: np.random.Generator) -> Status | None:
         """One sweep, or a part of it."""
         y, C = problem.machine.labels, problem.machine.width
         counted, start = np.flatnonzero(C), state.position
         n, stop = len(counted), min(len(counted), start + visits_at_once(problem))
-        others = counted[(np.arange(start, stop) + rng.integers(1, max(n, 2), stop - start)) % n]
+        others = counted[partners(start, stop, n, rng)]
         chosen, k = counted[start:stop], 0
         while (k := first_violation(y, C, state.alpha, state.f, state.b, chosen, others, state.tau, k)) < len(chosen):
             state.changed += self.move(problem, state, int(chosen[k]), int(others[k]))
             k += 1
-        state.visited += stop - start
-        state.position = stop % n
-        return self.end_sweep(state) if state.position == 0 else None
+        return self.close(state, stop, n)
 
     def move(self, problem: KernelProblem, state: KernelSmoState, i: int, j: int) -> bool:
         """Solve for the two exactly; whether they moved."""
