@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 # Public names and where they live: imported when first used, so that `import maxmargin` costs nothing.
 _HOMES = {
     "train": "maxmargin.training",
-    "Result": "maxmargin.training",
+    "Result": "maxmargin.results",
     "path": "maxmargin.regularisation",
     "race": "maxmargin.racing",
     "Race": "maxmargin.racing",
@@ -66,9 +66,9 @@ if TYPE_CHECKING:
     from maxmargin.racing import Race as Race
     from maxmargin.racing import race as race
     from maxmargin.regularisation import path as path
+    from maxmargin.results import Result as Result
     from maxmargin.rows.files import read as read
     from maxmargin.rows.files import write as write
-    from maxmargin.training import Result as Result
     from maxmargin.training import train as train
 
 

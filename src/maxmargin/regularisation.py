@@ -14,7 +14,8 @@ import numpy as np
 from maxmargin.errors import ParameterError
 from maxmargin.outcome import Status
 from maxmargin.problem import is_number
-from maxmargin.training import Result, prepare, train
+from maxmargin.results import Result
+from maxmargin.training import prepare, train
 
 CS = tuple(float(C) for C in np.logspace(-2, 2, 9))
 

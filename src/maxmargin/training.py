@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import numpy as np
 
 from maxmargin.approximate_model import ApproximateModel
 from maxmargin.approximation import Approximation, checked_approximation
-from maxmargin.certificate import Certificate, summed
 from maxmargin.choose import choose
 from maxmargin.cores import thread_count
 from maxmargin.errors import DataError, ParameterError
@@ -34,50 +33,20 @@ from maxmargin.kernels import Kernel, find_kernel
 from maxmargin.labels import encode, sides, signs
 from maxmargin.losses import find_loss
 from maxmargin.machines import c_svc
-from maxmargin.model import LabelModel, LinearModel
+from maxmargin.model import LinearModel
 from maxmargin.multiclass import one_against_rest
-from maxmargin.outcome import SEVERITY, Record, Status
 from maxmargin.passes import squared_norms
 from maxmargin.problem import check_bias, check_both_classes, checked_weights, is_number, penalty, pose
+from maxmargin.results import Result, joined, together, worst
 from maxmargin.rows.memory import Rows, count_rows, count_stored
 from maxmargin.rows.pick import pick
 from maxmargin.rows.take import take
 from maxmargin.rows.text import read_text
-from maxmargin.solve import Callback, Keeping, Limits, Outcome
+from maxmargin.solve import Callback, Keeping, Limits
 from maxmargin.solvers import find_solver
 
 LEAST_SECONDS = 1e-3
 WHY = "pairs of dual variables, in batches that share their rows of the kernel"
-
-
-@dataclass(eq=False)
-class Result:
-    """What training returns.
-
-    `alpha` has one dual variable for each example; for more than two classes, one row of them for each class, or with a
-    kernel for each pair of classes. `parts` holds the outcome of each two-class problem: one, or as many as these rows;
-    `certificate`, `seconds`, `epochs` are their sums, `status` is the worst among them. With `probability` the machines
-    from which probabilities are learnt count in `seconds` and `status` too; with `approx`, the features in `seconds`.
-    """
-
-    model: LabelModel
-    certificate: Certificate
-    status: Status
-    history: list[Record] = field(repr=False)
-    alpha: np.ndarray = field(repr=False)
-    solver: str
-    why: str
-    seconds: float
-    epochs: float
-    parts: list[Outcome] = field(repr=False)
-
-    @property
-    def advice(self) -> str:
-        """What to make of the status."""
-        waiting = sum(part.epochs == 0 and part.status is not Status.CONVERGED for part in self.parts)
-        if not waiting:
-            return self.status.advice
-        return f"{self.status.advice} {waiting} of {len(self.parts)} classes had not begun and decide by nothing yet."
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,46 +250,6 @@ def share(limits: Limits, part: float, spent: float = 0.0) -> Limits:
     if limits.max_seconds is None:
         return limits
     return replace(limits, max_seconds=part * max(limits.max_seconds - spent, 0.0))
-
-
-def joined(
-    classes: np.ndarray, codes: np.ndarray, parts: list[Outcome], solver: str, why: str, training: dict[str, Any]
-) -> Result:
-    """One result from the outcomes of the two-class problems."""
-    alpha = np.stack([part.alpha for part in parts])
-    support = np.flatnonzero(np.any(alpha > 0, axis=0))
-    signed = np.stack([signs(codes[support], side) for side in sides(classes)]) * alpha[:, support]
-    model = LinearModel(
-        classes,
-        np.stack([part.w for part in parts]),
-        np.array([part.b for part in parts]),
-        support,
-        signed,
-        summed(part.certificate for part in parts),
-        {**training, "status": worst(parts).value, "epochs": sum(part.epochs for part in parts)},
-    )
-    return together(model, parts, solver, why)
-
-
-def together(model: LabelModel, parts: list[Outcome], solver: str, why: str) -> Result:
-    """One result from a model and the outcomes of which it was made."""
-    return Result(
-        model,
-        model.certificate,
-        worst(parts),
-        [record for part in parts for record in part.history],
-        parts[0].alpha if len(parts) == 1 else np.stack([part.alpha for part in parts]),
-        solver,
-        why,
-        sum(part.seconds for part in parts),
-        sum(part.epochs for part in parts),
-        parts,
-    )
-
-
-def worst(parts: list[Outcome]) -> Status:
-    """The worst among their endings."""
-    return max((part.status for part in parts), key=SEVERITY.index)
 
 
 def gather(X: Any, y: Any, zero_based: bool, threads: int) -> tuple[Rows, Any]:

@@ -14,7 +14,7 @@ from maxmargin.kernel_model import KernelModel
 from maxmargin.labels import show
 from maxmargin.model import LinearModel, Model
 from maxmargin.outcome import Status
-from maxmargin.training import Result
+from maxmargin.results import Result
 
 SHOWN = 4  # rows of a proof that are named
 KINDS = {

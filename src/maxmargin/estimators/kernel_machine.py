@@ -20,10 +20,11 @@ from maxmargin.kernel_training import Run, function_of
 from maxmargin.kernels import Kernel, find_kernel
 from maxmargin.outcome import Status
 from maxmargin.points import matrix_of
+from maxmargin.results import Result
 from maxmargin.rows.memory import Rows
 from maxmargin.solve import Outcome
 from maxmargin.solvers import find_solver
-from maxmargin.training import Result, checked_cache, checked_limits
+from maxmargin.training import checked_cache, checked_limits
 
 
 class KernelMachine(BaseEstimator):

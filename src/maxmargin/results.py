@@ -1,0 +1,84 @@
+"""What training returns: a model, its certificate, and how it came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from maxmargin.certificate import Certificate, summed
+from maxmargin.labels import sides, signs
+from maxmargin.model import LabelModel, LinearModel
+from maxmargin.outcome import SEVERITY, Record, Status
+from maxmargin.solve import Outcome
+
+
+@dataclass(eq=False)
+class Result:
+    """What training returns.
+
+    `alpha` has one dual variable for each example; for more than two classes, one row of them for each class, or with a
+    kernel for each pair of classes. `parts` holds the outcome of each two-class problem: one, or as many as these rows;
+    `certificate`, `seconds`, `epochs` are their sums, `status` is the worst among them. With `probability` the machines
+    from which probabilities are learnt count in `seconds` and `status` too; with `approx`, the features in `seconds`.
+    """
+
+    model: LabelModel
+    certificate: Certificate
+    status: Status
+    history: list[Record] = field(repr=False)
+    alpha: np.ndarray = field(repr=False)
+    solver: str
+    why: str
+    seconds: float
+    epochs: float
+    parts: list[Outcome] = field(repr=False)
+
+    @property
+    def advice(self) -> str:
+        """What to make of the status."""
+        waiting = sum(part.epochs == 0 and part.status is not Status.CONVERGED for part in self.parts)
+        if not waiting:
+            return self.status.advice
+        return f"{self.status.advice} {waiting} of {len(self.parts)} classes had not begun and decide by nothing yet."
+
+
+def joined(
+    classes: np.ndarray, codes: np.ndarray, parts: list[Outcome], solver: str, why: str, training: dict[str, Any]
+) -> Result:
+    """One result from the outcomes of the two-class problems."""
+    alpha = np.stack([part.alpha for part in parts])
+    support = np.flatnonzero(np.any(alpha > 0, axis=0))
+    signed = np.stack([signs(codes[support], side) for side in sides(classes)]) * alpha[:, support]
+    model = LinearModel(
+        classes,
+        np.stack([part.w for part in parts]),
+        np.array([part.b for part in parts]),
+        support,
+        signed,
+        summed(part.certificate for part in parts),
+        {**training, "status": worst(parts).value, "epochs": sum(part.epochs for part in parts)},
+    )
+    return together(model, parts, solver, why)
+
+
+def together(model: LabelModel, parts: list[Outcome], solver: str, why: str) -> Result:
+    """One result from a model and the outcomes of which it was made."""
+    return Result(
+        model,
+        model.certificate,
+        worst(parts),
+        [record for part in parts for record in part.history],
+        parts[0].alpha if len(parts) == 1 else np.stack([part.alpha for part in parts]),
+        solver,
+        why,
+        sum(part.seconds for part in parts),
+        sum(part.epochs for part in parts),
+        parts,
+    )
+
+
+def worst(parts: list[Outcome]) -> Status:
+    """The worst among their endings."""
+    return max((part.status for part in parts), key=SEVERITY.index)
