@@ -1,6 +1,7 @@
 """Whether auto chooses well: its time beside every other solver of maxmargin, and a path over C beside separate fits.
 
     python benchmarks/choices.py [--write FILE] [--names a,b] [--losses a,b] [--C 0.01,1,100] [--data FOLDER]
+                                 [--only choices|paths]
 
 Bias none, tolerance 1e-4. After a fit that compiles, the best of three fits with `auto`, or one if that takes seconds.
 Every other solver then gets as long as `auto` took: one that is certified within that time is faster, and the table
@@ -38,17 +39,18 @@ def main() -> None:
     parser.add_argument("--losses", default="hinge,squared_hinge,logistic")
     parser.add_argument("--C", default="0.01,1,100")
     parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--only", choices=("choices", "paths"))
     options = parser.parse_args()
     names = [name for name in options.names.split(",") if name in GENERATED or found(name, options.data)]
     rows, ratios, paths = [], [], []
     for name in names:
         X, y = load(name, options.data, Path(tempfile.gettempdir()) / "maxmargin-bench")
-        for loss, C in product(options.losses.split(","), options.C.split(",")):
+        for loss, C in product(options.losses.split(","), options.C.split(",")) if options.only != "paths" else ():
             cells, ratio = choice(X, y, loss, float(C))
             rows.append([name, loss, C, *cells])
             ratios.append(ratio)
             print(*rows[-1], file=sys.stderr, flush=True)
-        if "hinge" in options.losses:
+        if "hinge" in options.losses and options.only != "choices":
             paths.append([name, *path(X, y)])
             print(*paths[-1], file=sys.stderr, flush=True)
     right = sum(ratio <= 1.3 for ratio in ratios)

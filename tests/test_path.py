@@ -51,6 +51,15 @@ def test_warm_starts_save_epochs():
     assert warm < 0.8 * cold
 
 
+def test_warm_starts_save_epochs_where_a_dual_point_says_little_of_w():
+    X, y = overlapping(n=20_000, d=8)
+    X = X * np.logspace(0.0, 3.0, 8)
+    Cs = np.logspace(-2, 2, 9)
+    warm = sum(result.epochs for result in path(X, y, Cs=Cs, solver="second_order"))
+    cold = sum(maxmargin.train(X, y, C=C, solver="second_order").epochs for C in Cs)
+    assert warm < 0.8 * cold
+
+
 def test_a_callback_ends_it_with_what_there_is():
     X, y = overlapping(n=500)
     results = path(X, y, Cs=[0.1, 1.0, 1e5], callback=lambda record: record.epochs >= 1 and len(record.problem) == 0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from problems import EVERY_BIAS, EVERY_LOSS, STORAGES, overlapping, posed, reference_optimum
 
-from maxmargin.certificate import certify, primal_of
+from maxmargin.certificate import Point, certify, primal_of
 from maxmargin.errors import ParameterError
 from maxmargin.losses import Hinge
 from maxmargin.outcome import Status
@@ -92,7 +92,7 @@ def test_inputs_are_untouched(name, loss, bias):
 def test_a_warm_start_at_the_answer_is_an_answer(name, loss, bias):
     problem = posed(*overlapping(n=2000), loss=loss, bias=bias)
     cold = solve(problem, SOLVERS[name], Limits(tol=1e-6))
-    warm = solve(problem, SOLVERS[name], Limits(tol=1e-6), alpha=cold.alpha)
+    warm = solve(problem, SOLVERS[name], Limits(tol=1e-6), warm=Point(alpha=cold.alpha))
     assert warm.certificate.relative_gap <= 1e-6
     assert warm.epochs <= cold.epochs
 
@@ -451,7 +451,7 @@ def test_a_greedy_step_takes_the_pair_that_violates_most():
     X, y = overlapping(n=40)
     problem = posed(X, y, C=2.0)
     alpha = np.where(y > 0, 1.0 / np.sum(y > 0), 1.0 / np.sum(y < 0))
-    state = SOLVERS["dual_pairs"].start(problem, alpha)
+    state = SOLVERS["dual_pairs"].start(problem, Point(alpha=alpha))
     before = state.alpha.copy()
     F = y - X @ state.w  # every α is inside its box: all can rise and all can fall
     from maxmargin.solvers.dual_pairs import take_greedy_pairs

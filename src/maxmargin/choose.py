@@ -59,8 +59,11 @@ def far_from_origin(problem: Problem) -> bool:
 
 
 def suits_newton(problem: Problem) -> bool:
-    """Whether the loss has second derivatives, cheap to use, and C is not so small that nothing is needed."""
-    if not problem.loss.smooth or problem.d > problem.n or steepness(problem) <= GENTLE:
+    """Whether the loss has second derivatives, cheap to use, and C not so small for short data that none is needed."""
+    if not problem.loss.smooth or problem.d > problem.n:
+        return False
+    long = problem.nnz >= LONG and problem.n >= MANY * problem.d  # then the first step is one on a sample
+    if steepness(problem) <= GENTLE and not long:
         return False
     return small_enough(problem) or problem.nnz > DENSE * problem.n * problem.d
 

@@ -6,12 +6,13 @@ Two classes are one problem, and take the same way.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
 import numpy as np
 
+from maxmargin.certificate import Point
 from maxmargin.labels import show, sides, signs
 from maxmargin.problem import Problem, check_both_classes
 from maxmargin.solve import Callback, Keeping, Limits, Outcome, solve
@@ -29,7 +30,7 @@ def one_against_rest(
     callback: Callback | None,
     interrupt: Event,
     keeping: Keeping,
-    alphas: np.ndarray | None,
+    starts: Sequence[Point] | None,
 ) -> list[Outcome]:
     """Solve each two-class problem; an interrupt leaves the remaining ones where they start."""
     shares = time_shares(limits, len(sides(classes)))
@@ -42,7 +43,7 @@ def one_against_rest(
             callback=callback,
             interrupt=interrupt,
             keeping=own_file(keeping, part, len(sides(classes))),
-            alpha=None if alphas is None else alphas[part],
+            warm=None if starts is None else starts[part],
         )
         for part, side in enumerate(sides(classes))
     ]

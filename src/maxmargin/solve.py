@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.certificate import Certificate, Certified, certify
+from maxmargin.certificate import Certificate, Certified, Point, certify
 from maxmargin.checkpoint import Best, Run, fingerprint, load_run, save_run
 from maxmargin.errors import DataError, RefusedError
 from maxmargin.kernel_certificate import certify_kernel
@@ -99,10 +99,10 @@ def solve(
     callback: Callback | None = None,
     interrupt: Event | None = None,
     keeping: Keeping | None = None,
-    alpha: np.ndarray | None = None,
+    warm: Point | None = None,
     watch: Watch | None = None,
 ) -> Outcome:
-    """Run `solver` on `problem`, from `alpha` if given, until a certificate meets the tolerance or something ends it.
+    """Run `solver` on `problem`, from `warm` if given, until a certificate meets the tolerance or something ends it.
 
     A set `interrupt` asks for an end: Ctrl-C sets it, and so does a callback that returns something true.
     A `watch` sees each certified point as well, off the clock.
@@ -114,9 +114,9 @@ def solve(
     if keeping.checkpoint and keeping.resume and keeping.checkpoint.exists():
         run = load_run(keeping.checkpoint, solver.state_type, identity)
     else:
-        run = Run(solver.start(problem, alpha), np.random.default_rng(seed))
-    interrupt, warm = interrupt or Event(), alpha is not None and not run.history
-    loop = Loop(problem, solver, limits, run, callback, interrupt, keeping.checkpoint, identity, watch, warm)
+        run = Run(solver.start(problem, warm), np.random.default_rng(seed))
+    interrupt, is_warm = interrupt or Event(), warm is not None and not run.history
+    loop = Loop(problem, solver, limits, run, callback, interrupt, keeping.checkpoint, identity, watch, is_warm)
     return loop.go()
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from maxmargin.approximate_model import ApproximateModel
 from maxmargin.approximation import Approximation, checked_approximation
+from maxmargin.certificate import Point
 from maxmargin.choose import choose
 from maxmargin.cores import thread_count
 from maxmargin.errors import DataError, ParameterError
@@ -181,7 +182,8 @@ def train(
     with noticed() as interrupt:
         parts = one_against_rest(
             problem, classes, codes, find_solver(name, options), limits, seed=seed, callback=callback,
-            interrupt=interrupt, keeping=keeping, alphas=alphas_of(warm, problem.n, classes),
+            interrupt=interrupt, keeping=keeping,
+            starts=starts_of(warm, problem.n, classes, penalty(problem.n, C, lam)),
         )  # fmt: skip
     training = {
         "options": options or {},
@@ -264,8 +266,8 @@ def gather(X: Any, y: Any, zero_based: bool, threads: int) -> tuple[Rows, Any]:
     return take(X), y
 
 
-def alphas_of(warm: Result | None, n: int, classes: np.ndarray) -> np.ndarray | None:
-    """The dual variables to start from, one row a problem."""
+def starts_of(warm: Result | None, n: int, classes: np.ndarray, C: float) -> list[Point] | None:
+    """Where to start each problem: at w, b and alpha, which stays the same part of its box where C is another."""
     if warm is None:
         return None
     if not isinstance(warm, Result):
@@ -276,7 +278,10 @@ def alphas_of(warm: Result | None, n: int, classes: np.ndarray) -> np.ndarray | 
             f"warm is of {alphas.shape[1]} rows and {len(alphas)} problem(s), this training of {n} and "
             f"{len(sides(classes))}: warm starts need the same rows and classes"
         )
-    return alphas
+    growth = C / warm.model.training.get("C", C)
+    if not 0.0 < growth < np.inf:
+        growth = 1.0
+    return [Point(part.w, part.b, growth * part.alpha) for part in warm.parts]
 
 
 def check_together(kernel: Any, approx: str | None, probability: bool, warm: Any, checkpoint: Any) -> None:

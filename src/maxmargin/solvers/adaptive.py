@@ -114,9 +114,9 @@ class Adaptive:
             if not (is_number(value) and 0 <= value < 1):
                 raise ParameterError(f"{name}={value!r} must be a number from 0 to below 1")
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Trail:
+    def start(self, problem: Problem, warm: Point | None = None) -> Trail:
         """At w = 0, or at w(alpha), with nothing to remember."""
-        v, counts = Primal(problem).start(alpha), visits_of(problem)
+        v, counts = Primal(problem).start(warm), visits_of(problem)
         return Trail(
             v,
             np.zeros(problem.n),

@@ -33,8 +33,8 @@ class Solver(Protocol):
     def state_type(self) -> type:
         """The dataclass of its state."""
 
-    def start(self, problem: Any, alpha: np.ndarray | None = None) -> Any:
-        """The state before the first step, at `alpha` if given."""
+    def start(self, problem: Any, warm: Point | None = None) -> Any:
+        """The state before the first step, at a point with alpha if given."""
 
     def advance(self, problem: Any, state: Any, rng: np.random.Generator) -> Status | None:
         """Change `state` by one sweep, or by as much of it as takes about half a second.
@@ -64,10 +64,16 @@ def visits_at_once(problem: KernelProblem) -> int:
     return max(1, WORK // problem.n)
 
 
-def dual_start(problem: Problem, alpha: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float]:
-    """A feasible α to start from, 0 if none is given, with its w(α) and b."""
-    alpha = np.zeros(problem.n) if alpha is None else feasible(problem, alpha)
-    return alpha, *primal_of(problem, alpha)
+def dual_start(problem: Problem, warm: Point | None) -> tuple[np.ndarray, np.ndarray, float]:
+    """A feasible α to start from, 0 if none is given, with its w(α) and b; made shorter as long as D gains by it."""
+    if warm is None or warm.alpha is None:
+        return np.zeros(problem.n), *primal_of(problem, np.zeros(problem.n))
+    alpha = feasible(problem, warm.alpha)
+    w, b = primal_of(problem, alpha)
+    part, value = 1.0, problem.dual(alpha, w, b)
+    while problem.bounded and (shorter := problem.dual(0.5 * part * alpha, 0.5 * part * w, 0.5 * part * b)) > value:
+        part, value = 0.5 * part, shorter
+    return (alpha, w, b) if part == 1.0 else (part * alpha, part * w, part * b)
 
 
 def best_bias_at(problem: Problem, w: np.ndarray) -> float:

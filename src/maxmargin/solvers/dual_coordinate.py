@@ -85,11 +85,11 @@ class DualCoordinate:
         if not isinstance(self.momentum, bool):
             raise ParameterError(f"momentum={self.momentum!r} must be true or false")
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Descent:
+    def start(self, problem: Problem, warm: Point | None = None) -> Descent:
         """At α = 0, or at `alpha`."""
-        state = Descent(*dual_start(problem, alpha))
+        state = Descent(*dual_start(problem, warm))
         state.balance = float(np.sum(state.alpha * problem.y))
-        if alpha is not None and problem.bias == "free":
+        if warm is not None and problem.bias == "free":
             state.b = best_bias_at(problem, state.w)
         return state
 

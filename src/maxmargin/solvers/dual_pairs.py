@@ -62,11 +62,11 @@ class DualPairs:
         if self.pairs not in PAIRS:
             raise ParameterError(f"pairs={self.pairs!r} is not known: choose one of {', '.join(PAIRS)}")
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> PairSweeps:
+    def start(self, problem: Problem, warm: Point | None = None) -> PairSweeps:
         """At α = 0 (logistic: just inside the box), or at `alpha`."""
-        if alpha is None and isinstance(problem.loss, Logistic):
-            alpha = INTERIOR * problem.C
-        return PairSweeps(*dual_start(problem, alpha))
+        if warm is None and isinstance(problem.loss, Logistic):
+            warm = Point(alpha=INTERIOR * problem.C)
+        return PairSweeps(*dual_start(problem, warm))
 
     def advance(self, problem: Problem, state: PairSweeps, rng: np.random.Generator) -> None:
         """One sweep, or a part of it."""

@@ -58,9 +58,9 @@ class GradientDescent:
         if not (isinstance(self.change, (int, float)) and 0 <= self.change < 1):
             raise ParameterError(f"change={self.change!r} must be at least 0 and below 1: a relative change of P")
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Descent:
+    def start(self, problem: Problem, warm: Point | None = None) -> Descent:
         """At w = 0, or at w(alpha)."""
-        return Descent(*dual_start(problem, alpha))
+        return Descent(*dual_start(problem, warm))
 
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> Status | None:
         """One step, unless the last one has changed P by less than was asked for."""

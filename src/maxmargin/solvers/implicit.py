@@ -36,9 +36,9 @@ class Implicit:
     def __post_init__(self) -> None:
         check_schedule(self.schedule, self.step)
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Walk:
+    def start(self, problem: Problem, warm: Point | None = None) -> Walk:
         """At w = 0, or at w(alpha)."""
-        return begin(problem, alpha)
+        return begin(problem, warm)
 
     def advance(self, problem: Problem, state: Walk, rng: np.random.Generator) -> None:
         """One epoch, or a part of it."""

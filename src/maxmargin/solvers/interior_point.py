@@ -77,10 +77,11 @@ class InteriorPoint:
     name = "interior_point"
     state_type = Interior
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Interior:
+    def start(self, problem: Problem, warm: Point | None = None) -> Interior:
         """At w = 0, or at `alpha`; the first step moves inside."""
-        v, nothing = Primal(problem).start(alpha), np.zeros(0)
-        return Interior(v, nothing, np.zeros(problem.n) if alpha is None else alpha.copy(), nothing, nothing, nothing)
+        v, nothing = Primal(problem).start(warm), np.zeros(0)
+        alpha = np.zeros(problem.n) if warm is None or warm.alpha is None else warm.alpha.copy()
+        return Interior(v, nothing, alpha, nothing, nothing, nothing)
 
     def advance(self, problem: Problem, state: Interior, rng: np.random.Generator) -> Status | None:
         """One step; before the first, inside. Where rounding leaves none, that is the end."""
@@ -210,7 +211,7 @@ def examples(problem: Problem) -> Any:
 def move_inside(problem: Problem, state: Interior, rng: np.random.Generator) -> None:
     """A few epochs of dual coordinate descent, then away from every wall."""
     descent, C, primal = DualCoordinate(), problem.C, Primal(problem)
-    dual = descent.start(problem, state.alpha)
+    dual = descent.start(problem, Point(alpha=state.alpha))
     while dual.visited < EPOCHS * len(problem.counted):
         descent.advance(problem, dual, rng)
     state.v = primal.joined(dual.w.copy(), dual.b)

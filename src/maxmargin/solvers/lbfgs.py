@@ -45,10 +45,10 @@ class Lbfgs:
         if not (isinstance(self.memory, int) and self.memory >= 1):
             raise ParameterError(f"memory={self.memory!r} must be a whole number, 1 or above: pairs to remember")
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> LbfgsState:
+    def start(self, problem: Problem, warm: Point | None = None) -> LbfgsState:
         """At w = 0, or at w(alpha), with nothing remembered."""
         primal = Primal(problem)
-        v = primal.start(alpha)
+        v = primal.start(warm)
         nothing = np.zeros((self.memory, len(v)))
         return LbfgsState(v, primal.gradient(v, primal.scores(v)), nothing, nothing.copy())
 

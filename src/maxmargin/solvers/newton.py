@@ -57,12 +57,12 @@ class Newton:
     name = "newton"
     state_type = Descent
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Descent:
+    def start(self, problem: Problem, warm: Point | None = None) -> Descent:
         """At w = 0, or at w(alpha)."""
         primal = Primal(problem)
-        v = primal.start(alpha)
+        v = primal.start(warm)
         f, curvatures = np.empty(problem.n), np.empty(problem.n)
-        return Descent(v, f, curvatures, *primal.evaluate(v, f, curvatures), fresh=alpha is None)
+        return Descent(v, f, curvatures, *primal.evaluate(v, f, curvatures), fresh=warm is None)
 
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
         """One Newton step; before the first, some on a sample."""
@@ -89,7 +89,7 @@ class Newton:
         part = sample(problem, rng)
         if part is None:
             return
-        there = self.start(part, np.zeros(part.n))
+        there = self.start(part, Point(np.zeros(part.d), alpha=np.zeros(part.n)))
         while there.estimate > NEAR and there.visited < STEPS * part.n:
             self.advance(part, there, rng)
         state.visited += there.visited

@@ -38,11 +38,11 @@ class Pegasos:
         if not isinstance(self.project, bool):
             raise ParameterError(f"project={self.project!r} must be true or false")
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Walk:
+    def start(self, problem: Problem, warm: Point | None = None) -> Walk:
         """At w = 0, or at w(alpha)."""
         if self.batch > problem.n:
             raise ParameterError(f"batch={self.batch} must be from 1 to {problem.n}, the number of examples")
-        return begin(problem, alpha)
+        return begin(problem, warm)
 
     def advance(self, problem: Problem, state: Walk, rng: np.random.Generator) -> None:
         """One epoch, or a part of it."""

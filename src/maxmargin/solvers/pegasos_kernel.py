@@ -47,7 +47,7 @@ class PegasosKernel:
     def __post_init__(self) -> None:
         check_batch(self.batch)
 
-    def start(self, problem: KernelProblem, alpha: np.ndarray | None = None) -> Hits:
+    def start(self, problem: KernelProblem, warm: Point | None = None) -> Hits:
         """At w = 0: the first step leaves any other start behind."""
         if self.batch > problem.n:
             raise ParameterError(f"batch={self.batch} must be from 1 to {problem.n}, the number of examples")

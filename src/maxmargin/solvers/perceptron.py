@@ -64,9 +64,9 @@ class Perceptron:
         if self.output not in OUTPUTS:
             raise ParameterError(f"output={self.output!r} is not known: choose one of {', '.join(OUTPUTS)}")
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Lessons:
+    def start(self, problem: Problem, warm: Point | None = None) -> Lessons:
         """At w = 0, or at w(alpha)."""
-        alpha, w, _ = dual_start(problem, alpha)
+        alpha, w, _ = dual_start(problem, warm)
         b = constant(problem) * float(np.sum(alpha * problem.y))
         return Lessons(alpha, w, b, np.zeros_like(w), 0.0, np.zeros_like(alpha))
 

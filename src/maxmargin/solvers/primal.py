@@ -16,14 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.certificate import Point
+from maxmargin.certificate import Point, feasible, primal_of
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import response
 from maxmargin.passes import combination_with_bias, curved, scores_with_bias, sum_of_chunks
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot
-from maxmargin.solvers.base import best_bias_at, dual_start
+from maxmargin.solvers.base import best_bias_at
 
+LONGEST = 1024.0  # how much longer w(α) may become,
+HALVINGS = 7  # and how well its length is found
 EVALUATED = 1 << 17  # numbers visited in one chunk of an evaluation, which does more with each of them
 
 
@@ -46,13 +48,37 @@ class Primal:
             r[-1] = 1.0 / self.problem.bias_square if self.problem.bias_square else 0.0
         return r
 
-    def start(self, alpha: np.ndarray | None) -> np.ndarray:
-        """At w = 0, or at w(alpha); a free bias at its best."""
+    def start(self, warm: Point | None) -> np.ndarray:
+        """At w = 0, or in the direction of `warm`, its w or its w(α), as far as P falls; a free bias at its best."""
         problem = self.problem
-        _, w, b = dual_start(problem, alpha)
+        w, b = np.zeros(problem.d), 0.0
+        if warm is not None and warm.w is not None:
+            w, b = warm.w, warm.b
+        elif warm is not None and warm.alpha is not None:
+            w, b = primal_of(problem, feasible(problem, warm.alpha))
         if problem.bias == "free":
             b = best_bias_at(problem, w)
-        return self.joined(w, b)
+        v = self.joined(w, b)
+        return self.best_length(v) * v if problem.bounded and np.any(v) else v.copy()
+
+    def best_length(self, v: np.ndarray) -> float:
+        """The t, roughly, that minimises P(t v); trying one costs no pass over the rows."""
+        problem, f = self.problem, self.scores(v)
+        m = problem.y * f
+        square = float(np.sum(self.ridge * v * v))
+
+        def falls(t: float) -> bool:
+            return t * square + float(np.sum(problem.C * problem.loss.slope(t * m) * m)) < 0.0
+
+        low, high = 0.0, 1.0
+        if falls(1.0):
+            while falls(high) and high < LONGEST:
+                low, high = high, 2.0 * high
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if falls(middle) else (low, middle)
+        t = 0.5 * (low + high)
+        return t if self.value(t * v, t * f) < self.value(v, f) else 1.0
 
     def joined(self, w: np.ndarray, b: float) -> np.ndarray:
         """V of w and b."""

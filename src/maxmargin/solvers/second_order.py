@@ -37,6 +37,7 @@ FIRST = 4.0  # ε C in the first round: there nearly every row is inside its box
 LEAST = 1e-6  # of the first ε
 ROUNDS_ON_SAMPLE = 2
 TYPICAL_GAP = 2e-3  # after them; it goes with the square of ε
+TOO_FAR = 16.0  # times that gap: a start from there is worse than one on the sample
 SHARE = 32  # a sample is one row of so many,
 ENOUGH = 50  # but so many rows a feature at least
 BAND = 2.0  # how far outside its box, in boxes, a q still counts as one that may change,
@@ -64,14 +65,17 @@ class SecondOrder:
     name = "second_order"
     state_type = Rounds
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> Rounds:
-        """At w = 0 with every multiplier in the middle of its box, or at `alpha`."""
-        v, first = Primal(problem).start(alpha), first_epsilon(problem)
-        if alpha is None:
+    def start(self, problem: Problem, warm: Point | None = None) -> Rounds:
+        """At w = 0 with every multiplier in the middle of its box, or at `warm` if that is not too far."""
+        v, first = Primal(problem).start(warm), first_epsilon(problem)
+        if warm is None:
             return Rounds(v, 0.5 * problem.C, first)
-        found = certify(problem, Point(alpha=alpha))
-        far = min(found.certificate.relative_gap / TYPICAL_GAP, 1.0)
-        epsilon = first / CAREFUL**ROUNDS_ON_SAMPLE * max(np.sqrt(max(far, 0.0)), LEAST)
+        point = Primal(problem).point(v)
+        found = certify(problem, Point(point.w, point.b, warm.alpha))
+        far = max(found.certificate.relative_gap / TYPICAL_GAP, 0.0)
+        if far > TOO_FAR:
+            return self.start(problem)
+        epsilon = first / CAREFUL**ROUNDS_ON_SAMPLE * max(np.sqrt(min(far, 1.0)), LEAST)
         return Rounds(v, found.alpha, float(epsilon), round=1)
 
     def advance(self, problem: Problem, state: Rounds, rng: np.random.Generator) -> None:

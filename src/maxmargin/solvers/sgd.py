@@ -59,9 +59,9 @@ class Sgd:
         if self.output not in OUTPUTS:
             raise ParameterError(f"output={self.output!r} is not known: choose one of {', '.join(OUTPUTS)}")
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> AveragedWalk:
+    def start(self, problem: Problem, warm: Point | None = None) -> AveragedWalk:
         """At w = 0, or at w(alpha)."""
-        walk = begin(problem, alpha)
+        walk = begin(problem, warm)
         return AveragedWalk(walk.v, walk.a, s=walk.s)
 
     def advance(self, problem: Problem, state: AveragedWalk, rng: np.random.Generator) -> None:

@@ -69,10 +69,11 @@ class Smo:
         if not isinstance(self.shrinking, bool):
             raise ParameterError(f"shrinking={self.shrinking!r} must be true or false")
 
-    def start(self, problem: KernelProblem, alpha: np.ndarray | None = None) -> Batches:
+    def start(self, problem: KernelProblem, warm: Point | None = None) -> Batches:
         """Where the machine starts, or at `alpha`."""
         machine = problem.machine
-        beta = machine.start.copy() if alpha is None else np.clip(alpha, machine.lo, machine.hi)
+        at = machine.start if warm is None or warm.alpha is None else warm.alpha
+        beta = np.clip(at, machine.lo, machine.hi)
         f = problem.scores(beta) if np.any(beta) else np.zeros(problem.n)
         nothing = np.zeros(0, dtype=np.intp)
         return Batches(beta, problem.forces(f), nothing, np.arange(len(beta)))

@@ -89,9 +89,9 @@ class SmoSimple(SmoRule):
     name = "smo_simple"
     state_type = SmoState
 
-    def start(self, problem: Problem, alpha: np.ndarray | None = None) -> SmoState:
+    def start(self, problem: Problem, warm: Point | None = None) -> SmoState:
         """At α = 0, or at `alpha`."""
-        alpha, w, _ = dual_start(problem, alpha)
+        alpha, w, _ = dual_start(problem, warm)
         return SmoState(alpha, self.tolerance, w=w)
 
     def advance(self, problem: Problem, state: SmoState, rng: np.random.Generator) -> Status | None:

@@ -34,9 +34,9 @@ class SmoSimpleKernel(SmoRule):
     name = "smo_simple"
     state_type = KernelSmoState
 
-    def start(self, problem: KernelProblem, alpha: np.ndarray | None = None) -> KernelSmoState:
+    def start(self, problem: KernelProblem, warm: Point | None = None) -> KernelSmoState:
         """At α = 0, or at `alpha`, the β of the machine."""
-        beta = np.zeros(problem.n) if alpha is None else alpha
+        beta = np.zeros(problem.n) if warm is None or warm.alpha is None else warm.alpha
         f = problem.scores(beta) if np.any(beta) else np.zeros(problem.n)
         return KernelSmoState(np.abs(beta), self.tolerance, f=f)
 

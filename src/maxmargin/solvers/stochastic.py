@@ -106,9 +106,9 @@ class AveragedWalk(Walk):
         super().fold()
 
 
-def begin(problem: Problem, alpha: np.ndarray | None) -> Walk:
+def begin(problem: Problem, warm: Point | None) -> Walk:
     """At w = 0, or at w(alpha)."""
-    alpha, w, _ = dual_start(problem, alpha)
+    alpha, w, _ = dual_start(problem, warm)
     return Walk(w, alpha, s=float(alpha @ problem.y))
 
 
