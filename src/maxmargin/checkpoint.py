@@ -16,7 +16,7 @@ import numpy as np
 from maxmargin.certificate import Certificate
 from maxmargin.errors import FileError
 from maxmargin.kernel_problem import KernelProblem
-from maxmargin.outcome import Record
+from maxmargin.outcome import Reading, Record
 from maxmargin.problem import Problem
 from maxmargin.tensorfile import read_tensors, write_tensors
 
@@ -97,7 +97,8 @@ def load_run(path: Path, state_type: type, identity: dict[str, Any]) -> Run:
 def recall(record: dict[str, Any]) -> Record:
     """A line of history as it was."""
     certificate, best = Certificate(**record["certificate"]), Certificate(**record["best"])
-    return Record(**{**record, "certificate": certificate, "best": best})
+    reading = Reading(**record["reading"]) if record.get("reading") else None
+    return Record(**{**record, "certificate": certificate, "best": best, "reading": reading})
 
 
 def fingerprint(problem: Problem | KernelProblem, solver: str, seed: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind seven verbs.
+"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind eight verbs.
 
     Quadratic(U, D)     d_i(α) = α − ½ D_i α²,                              0 ≤ α ≤ U_i
     Entropy(U)          d_i(α) = U log U − α log α − (U−α) log(U−α),        0 ≤ α ≤ U_i
@@ -8,6 +8,7 @@
     answer(term, i, m)                     the α that belongs to margin m: −C_i ℓ′(m)
     response(term, i, m)                   C_i ℓ(m), −C_i ℓ′(m) and C_i ℓ″(m)
     excess(term, i, α, m)                  C_i ℓ(m) − d_i(α) + α m ≥ 0: what the example adds to the gap
+    beyond(term, i, α, m)                  how far the margin is beyond where α could move again, below 0 if it can
     best(term, i, α, g, q)                 the z that maximises  d_i(z) − g (z−α) − ½ q (z−α)²
     best_pair(term, i, j, αᵢ, αⱼ, sᵢ, sⱼ, g, q)   the δ ≥ 0 that maximises
                                            d_i(αᵢ + sᵢδ) + d_j(αⱼ − sⱼδ) − g δ − ½ q δ²,  with s = ±1
@@ -69,6 +70,11 @@ def response(term: Any, i: int, m: float) -> tuple[float, float, float]:
 def excess(term: Any, i: int, alpha: float, m: float) -> float:
     """C_i ℓ(m) − d_i(α) + α m, in compiled code."""
     raise NotImplementedError("excess works inside compiled functions only")
+
+
+def beyond(term: Any, i: int, alpha: float, m: float) -> float:
+    """How far the margin is beyond where α could move again, in compiled code."""
+    raise NotImplementedError("beyond works inside compiled functions only")
 
 
 def best(term: Any, i: int, alpha: float, g: float, q: float) -> float:
@@ -216,6 +222,21 @@ def excess_entropy(U, a, m):
 
 
 @compiled
+def beyond_quadratic(U, D, a, m):
+    """At an end of the box, by how much the gradient holds α there."""
+    G = m - 1.0 + D * a
+    if a == 0.0:
+        return G
+    return -G if a == U else -1.0
+
+
+@compiled
+def beyond_entropy(U, a, m):
+    """The ends of the box are never reached: margins beyond ±2 are as good as there, if α is what they ask for."""
+    return abs(m) - 2.0 - abs(m - log_odds(a, U))
+
+
+@compiled
 def best_quadratic(U, D, a, g, q):
     """The peak of a parabola, cut off at the ends of the box."""
     G, Q = g - 1.0 + D * a, q + D
@@ -265,6 +286,13 @@ def _excess(term, i, alpha, m):
     if holds(term, Quadratic):
         return lambda term, i, alpha, m: excess_quadratic(term.U[i], term.D[i], alpha, m)
     return lambda term, i, alpha, m: excess_entropy(term.U[i], alpha, m)
+
+
+@inlined(beyond)
+def _beyond(term, i, alpha, m):
+    if holds(term, Quadratic):
+        return lambda term, i, alpha, m: beyond_quadratic(term.U[i], term.D[i], alpha, m)
+    return lambda term, i, alpha, m: beyond_entropy(term.U[i], alpha, m)
 
 
 @inlined(best)

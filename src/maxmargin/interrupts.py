@@ -1,4 +1,4 @@
-"""Ctrl-C as a request: the first is noted and answered at the next safe moment, the second is obeyed at once."""
+"""Ctrl-C, and a request to end, as a request: noted, and answered at the next safe moment; a second Ctrl-C at once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+REQUESTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 @contextmanager
@@ -23,8 +25,14 @@ def noticed() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         requested.set()
 
-    before = signal.signal(signal.SIGINT, on_interrupt)
+    before = {number: signal.signal(number, on_interrupt) for number in REQUESTS if untouched(number)}
     try:
         yield requested
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def untouched(number: signal.Signals) -> bool:
+    """Whether nobody else answers it; Ctrl-C is ours in any case."""
+    return number is signal.SIGINT or signal.getsignal(number) is signal.SIG_DFL

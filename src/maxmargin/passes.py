@@ -40,6 +40,11 @@ def combination(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) 
     return sum_of_chunks(rows, d, threads, add, CHUNK)
 
 
+def add_combination(rows: Rows, coefficients: np.ndarray, total: np.ndarray) -> None:
+    """Add Σ coefficient_i x_i to `total`, on this thread."""
+    _combination(rows, coefficients, 0, count_rows(rows), total)
+
+
 def sum_of_chunks(
     rows: Rows, size: int, threads: int, add: Callable[[int, int, np.ndarray], None], chunk: int
 ) -> np.ndarray:

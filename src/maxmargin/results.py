@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,7 +64,7 @@ def joined(
     return together(model, parts, solver, why)
 
 
-def together(model: LabelModel, parts: list[Outcome], solver: str, why: str) -> Result:
+def together(model: LabelModel, parts: Sequence[Outcome], solver: str, why: str) -> Result:
     """One result from a model and the outcomes of which it was made."""
     return Result(
         model,
@@ -75,10 +76,10 @@ def together(model: LabelModel, parts: list[Outcome], solver: str, why: str) -> 
         why,
         sum(part.seconds for part in parts),
         sum(part.epochs for part in parts),
-        parts,
+        list(parts),
     )
 
 
-def worst(parts: list[Outcome]) -> Status:
+def worst(parts: Sequence[Outcome]) -> Status:
     """The worst among their endings."""
     return max((part.status for part in parts), key=SEVERITY.index)

@@ -71,7 +71,25 @@ def untouched(size: int) -> mmap.mmap:
     try:
         return mmap.mmap(-1, size, **private)
     except OSError as error:
-        raise MemoryError(f"{size:,} bytes for rows of the kernel: take a smaller cache") from error
+        raise MemoryError(f"{size:,} bytes at once: take a smaller cache, or less memory") from error
+
+
+def reserved(size: int, kind: type) -> np.ndarray:
+    """Room for so many numbers, all 0, which takes memory only where something is written."""
+    size = max(int(size), 1)
+    return np.frombuffer(untouched(size * np.dtype(kind).itemsize), dtype=kind, count=size)
+
+
+def release(array: np.ndarray, size: int) -> None:
+    """Give back the memory of a `reserved` array behind its first numbers; they are 0 again."""
+    memory: object = array
+    while isinstance(memory, np.ndarray):
+        memory = memory.base
+    if isinstance(memory, memoryview):
+        memory = memory.obj
+    start = -(-size * array.itemsize // mmap.PAGESIZE) * mmap.PAGESIZE
+    if isinstance(memory, mmap.mmap) and hasattr(memory, "madvise") and start < len(memory):
+        memory.madvise(mmap.MADV_DONTNEED, start, len(memory) - start)
 
 
 def room(purpose: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -340,7 +340,7 @@ def doublings(epochs: float) -> int:
     return int(log2(max(epochs, 1.0)))
 
 
-def mistakes_of(state: Any) -> dict[str, int]:
+def mistakes_of(state: Any) -> dict[str, Any]:
     """The mistakes of a solver that counts them."""
     return {name: value for name in ("mistakes", "all_mistakes") if (value := getattr(state, name, -1)) >= 0}
 

@@ -14,18 +14,30 @@ from maxmargin.files import beginning, replacing
 
 VERSION = 1
 KEY = "maxmargin"
+ALIGNED = 8
+TYPES = {
+    "f8": "F64", "f4": "F32", "i8": "I64", "i4": "I32", "i2": "I16", "i1": "I8",
+    "u8": "U64", "u4": "U32", "u2": "U16", "u1": "U8", "b1": "BOOL",
+}  # fmt: skip
 
 
 def write_tensors(path: str | Path, kind: str, tensors: dict[str, np.ndarray], words: dict[str, Any]) -> None:
-    """Write arrays and words, atomically; the same content gives the same bytes."""
-    from safetensors.numpy import save
-
-    tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+    """Write arrays and words, atomically, without a copy of the arrays; the same content gives the same bytes."""
+    names = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))  # wide numbers first: all are aligned
+    tensors = {name: np.ascontiguousarray(tensors[name]) for name in names}
     said = json.dumps(words, sort_keys=True)
     header = {"kind": kind, "version": VERSION, "words": said, "digest": digest(said, tensors)}
-    content = save(tensors, {KEY: json.dumps(header, sort_keys=True)})
+    described: dict[str, Any] = {"__metadata__": {KEY: json.dumps(header, sort_keys=True)}}
+    end = 0
+    for name, value in tensors.items():
+        start, end = end, end + value.nbytes
+        described[name] = {"dtype": TYPES[value.dtype.str[1:]], "shape": value.shape, "data_offsets": [start, end]}
+    text = json.dumps(described, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % ALIGNED)
     with replacing(path) as stream:
-        stream.write(content)
+        stream.write(len(text).to_bytes(8, "little") + text)
+        for value in tensors.values():
+            stream.write(value.reshape(-1).view(np.uint8).data)
 
 
 def read_tensors(path: str | Path, kind: str, *others: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,10 +12,12 @@ import numpy as np
 
 from maxmargin.approximate_model import ApproximateModel
 from maxmargin.approximation import Approximation, checked_approximation
+from maxmargin.budget import checked_memory
 from maxmargin.certificate import Point
 from maxmargin.choose import choose
 from maxmargin.cores import thread_count
-from maxmargin.errors import DataError, ParameterError
+from maxmargin.data_files import Files, is_file
+from maxmargin.errors import DataError, ParameterError, RefusedError
 from maxmargin.feature_maps import transform
 from maxmargin.files import check_writable
 from maxmargin.interrupts import noticed
@@ -42,9 +43,9 @@ from maxmargin.results import Result, joined, together, worst
 from maxmargin.rows.memory import Rows, count_rows, count_stored
 from maxmargin.rows.pick import pick
 from maxmargin.rows.take import take
-from maxmargin.rows.text import read_text
 from maxmargin.solve import Callback, Keeping, Limits
-from maxmargin.solvers import find_solver
+from maxmargin.solvers import PASSING, find_solver
+from maxmargin.streamed_training import Order, train_streamed
 
 LEAST_SECONDS = 1e-3
 WHY = "pairs of dual variables, in batches that share their rows of the kernel"
@@ -62,9 +63,21 @@ class Prepared:
 
 def prepare(X: Any, y: Any = None, zero_based: bool = False, threads: int | None = None) -> Prepared:
     """Check rows and labels, once for any number of trainings."""
+    if is_file(X):
+        return prepared(Files(X, y, zero_based=zero_based, threads=thread_count(threads)))
     rows, labels = gather(X, y, zero_based, thread_count(threads))
-    classes, codes = encode(labels, count_rows(rows), "y" if y is not None else str(X))
-    return Prepared(rows, classes, codes, squared_norms(rows, thread_count(threads)))
+    return checked(rows, labels, "y", thread_count(threads))
+
+
+def prepared(files: Files) -> Prepared:
+    """The same for files."""
+    return checked(*files.read(), files.name, files.threads)
+
+
+def checked(rows: Rows, labels: Any, name: str, threads: int) -> Prepared:
+    """Rows that have been checked, with their labels."""
+    classes, codes = encode(labels, count_rows(rows), name)
+    return Prepared(rows, classes, codes, squared_norms(rows, threads))
 
 
 def train(
@@ -99,6 +112,9 @@ def train(
     approx: str | None = None,
     components: int = 500,
     landmarks: str = "auto",
+    memory: Any = None,
+    label: str | None = None,
+    on_bad_line: str = "refuse",
 ) -> Result:
     """Train a support vector machine, linear or with a kernel, and prove how good it is.
 
@@ -106,9 +122,10 @@ def train(
 
     Parameters
     ----------
-    X : array, SciPy sparse matrix, or the path of a file in LIBSVM format (plain, .gz, .bz2, .xz, .zst)
+    X : array, SciPy sparse matrix, or a file: LIBSVM text (plain, .gz, .bz2, .xz, .zst), CSV, Parquet, Arrow or .npy;
+        several files, or a pattern such as "part-*.svm"
     y : labels of any type, two classes or more (then one class against the rest, or with a kernel each pair of
-        classes); None for a file
+        classes); None for a file, but for .npy the file that holds them, or an array
     loss : "hinge", "squared_hinge" or "logistic"
     C, lam : the weight of the losses, as C or as λ of λ/2‖w‖² + (1/n) Σ ℓ, C = 1/(nλ)
     bias : "free" (outside the norm), "regularised" (a constant feature of size `bias_scale`) or "none"
@@ -132,6 +149,10 @@ def train(
     approx : None for the kernel itself, or "nystrom" or "fourier": so many `components`, features that nearly give the
         kernel, and a linear machine on them; the certificate is of that problem, any loss and solver will do
     landmarks : of Nyström features: "kmeans", "leverage", "uniform"; "auto" is kmeans for arrays, leverage for sparse X
+    memory : bytes, or "500MB", that training from files may take beyond what the program takes at its start; rows that
+        do not fit are read again in each pass. By default half of the free memory
+    label : the column of labels in a table; by default the one called label, y, target or class
+    on_bad_line : "refuse" the file for a line that cannot be read, or "skip" such lines
 
     Returns
     -------
@@ -150,7 +171,24 @@ def train(
     limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), thread_count(threads), checked_seed(seed)
     approximation = checked_approximation(approx, components, landmarks)
     check_together(kernel, approx, probability, warm, checkpoint)
-    data = X if isinstance(X, Prepared) else prepare(X, y, zero_based, threads)
+    budget, left_out = checked_memory(memory), dict[str, Any]()
+    if is_file(X):
+        files = Files(X, y, label, zero_based, on_bad_line, threads, budget)
+        if solver in PASSING or (solver == "auto" and files.too_large()):
+            check_streamed(kernel, weights, warm)
+            method: Any = find_solver("cached_loops" if solver == "auto" else solver, options)
+            order = Order(
+                files.source, loss, C, lam, bias, bias_scale, method, limits, files.budget, threads, seed,
+                callback, keeping,
+            )  # fmt: skip
+            result = train_streamed(order, asked=solver != "auto")
+            result.model.training.update(files.left_out)
+            return result
+        data, left_out = prepared(files), files.left_out
+    else:
+        if solver in PASSING:
+            raise RefusedError(f"{solver} reads rows from files: name one as X, or take solver='auto'")
+        data = X if isinstance(X, Prepared) else prepare(X, y, zero_based, threads)
     classes, codes = data.classes, data.codes
     if kernel is not None:
         counts = checked_weights(weights, codes)
@@ -189,7 +227,7 @@ def train(
         "options": options or {},
         "loss": loss, "bias": bias, "bias_scale": float(bias_scale), "solver": name, "tol": float(tol), "seed": seed,
         "C": penalty(problem.n, C, lam), "weighted": weights is not None,
-        "n": problem.n, "d": problem.d, "nnz": problem.nnz,
+        "n": problem.n, "d": problem.d, "nnz": problem.nnz, **left_out,
     }  # fmt: skip
     return joined(classes, codes, parts, name, why, training)
 
@@ -256,11 +294,8 @@ def share(limits: Limits, part: float, spent: float = 0.0) -> Limits:
 
 def gather(X: Any, y: Any, zero_based: bool, threads: int) -> tuple[Rows, Any]:
     """Rows and labels, from a file or from arrays."""
-    if isinstance(X, (str, os.PathLike)):
-        if y is not None:
-            raise DataError(f"{os.fspath(X)}: a file brings its own labels: leave y out, or read the file first")
-        rows, labels = read_text(Path(X), zero_based=zero_based, threads=threads)
-        return take(rows), labels
+    if is_file(X):
+        return Files(X, y, zero_based=zero_based, threads=threads).read()
     if y is None:
         raise DataError("y is missing: give one label for each row of X")
     return take(X), y
@@ -294,6 +329,13 @@ def check_together(kernel: Any, approx: str | None, probability: bool, warm: Any
         raise ParameterError("warm is for linear machines: with a kernel, resume from a checkpoint instead")
     if callable(kernel) and checkpoint is not None:
         raise ParameterError("a run whose kernel is a Python function cannot be kept: no file holds code")
+
+
+def check_streamed(kernel: Any, weights: Any, warm: Any) -> None:
+    """Refuse what needs all rows in memory."""
+    for name, value in (("kernel", kernel), ("weights", weights), ("warm", warm)):
+        if value is not None:
+            raise RefusedError(f"{name} is not for files that do not fit in memory: give more memory, or leave it out")
 
 
 def check_names(loss: str, bias: str, solver: str, options: dict[str, Any] | None, kernel: bool = False) -> None:

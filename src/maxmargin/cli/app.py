@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from maxmargin.cli import demo, inspect, predict, race, score, train
+from maxmargin.cli import convert, demo, inspect, predict, race, score, train
 
 app = typer.Typer(
     name="maxmargin",
@@ -14,7 +14,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train.train, predict.predict, score.score, inspect.inspect, race.race, demo.demo):
+for command in (
+    train.train, predict.predict, score.score, inspect.inspect, convert.convert, race.race, demo.demo,
+):  # fmt: skip
     app.command()(command)
 
 

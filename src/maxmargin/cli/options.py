@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-DataFile = Annotated[Path, typer.Argument(metavar="FILE", help="Data in LIBSVM format, plain or .gz .bz2 .xz .zst.")]
+DataFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="LIBSVM text (also .gz .bz2 .xz .zst), CSV, Parquet, Arrow or .npy.")
+]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by `maxmargin train`.")]
 Penalty = Annotated[float, typer.Option("-c", "--C", help="The weight of the losses.")]
 Lam = Annotated[float | None, typer.Option("--lam", help="The same as λ: C = 1/(n λ).")]
@@ -39,6 +41,14 @@ Approx = Annotated[
     str | None, typer.Option(help="nystrom or fourier: a linear machine on features that stand for the kernel.")
 ]
 Components = Annotated[int, typer.Option(help="How many such features.")]
+Memory = Annotated[
+    str | None, typer.Option(help="Of a training from files, such as 500MB.", show_default="half of the free memory")
+]
+Label = Annotated[
+    str | None, typer.Option(help="The column of labels in a table.", show_default="label, y, target or class")
+]
+Labels = Annotated[Path | None, typer.Option(help="A .npy file with the labels of FILE.npy.")]
+OnBadLine = Annotated[str, typer.Option(help="refuse the file for a line that cannot be read, or skip such lines.")]
 Landmarks = Annotated[str, typer.Option(help="Of Nyström features: kmeans, leverage or uniform.")]
 
 

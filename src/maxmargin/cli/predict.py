@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from maxmargin.cli.options import DataFile, ModelFile, Threads, ZeroBased
+from maxmargin.cli.options import DataFile, Label, Labels, ModelFile, Threads, ZeroBased
 
 
 def predict(
@@ -21,11 +21,13 @@ def predict(
     ] = "labels",
     threads: Threads = None,
     zero_based: ZeroBased = False,
+    label: Label = None,
+    labels: Labels = None,
 ) -> None:
     """Predict FILE's rows: one line each."""
     import sys
 
-    from maxmargin.cli.reading import read_for
+    from maxmargin.cli.reading import blocks_for
     from maxmargin.errors import FileError, ParameterError
     from maxmargin.files import check_apart, check_writable, replacing
     from maxmargin.model import load
@@ -37,16 +39,20 @@ def predict(
         check_writable(output)
         check_apart(model, file, output)
     loaded = load(model)
-    rows, _ = read_for(loaded, file, zero_based, threads)
-    text = as_lines(getattr(loaded, ways[what])(rows, threads)).encode()
+    decide = getattr(loaded, ways[what])
+    lines = (
+        as_lines(decide(block.rows, threads)).encode()
+        for block in blocks_for(loaded, file, zero_based, threads, label, labels)
+    )
     if output is None:
         if sys.stdout is None:
             raise FileError("standard output is closed: name a file with --output")
-        sys.stdout.buffer.write(text)
+        for text in lines:
+            sys.stdout.buffer.write(text)
         sys.stdout.flush()
     else:
         with replacing(output) as stream:
-            stream.write(text)
+            stream.writelines(lines)
 
 
 def as_lines(values: Any) -> str:

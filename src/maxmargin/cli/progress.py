@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from math import log
 from typing import Any
 
-from maxmargin.outcome import Record
+from maxmargin.budget import words as size_words
+from maxmargin.outcome import Reading, Record
 
 SECONDS_BETWEEN_LINES = 2.0
 
@@ -41,7 +42,33 @@ def words(record: Record) -> str:
     name = f"{record.problem}: " if record.problem else ""
     gap = max(record.best.relative_gap, 0.0)
     mistakes = f", {record.mistakes} mistakes" if record.mistakes is not None else ""
+    if record.reading is not None:
+        return f"{name}{reading_words(record.reading)}, objective {record.best.primal:.6g}, gap {gap:.1e}"
     return f"{name}epoch {record.epochs:.0f}, objective {record.best.primal:.6g}, gap {gap:.1e}{mistakes}"
+
+
+def reading_words(reading: Reading) -> str:
+    """How far a training from files is."""
+    done = f" {reading.read / reading.size:.0%} of {size_words(reading.size)}" if reading.size else ""
+    return (
+        f"pass {reading.passes + 1}{done}, cache {reading.fill:.0%}, {reading.evicted:,} evicted, "
+        f"{reading.updates:.3g} steps/s"
+    )
+
+
+@contextmanager
+def counting(size: int, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """What shows bytes read and rows written, a line every few seconds."""
+    last = time.monotonic()
+
+    def show(read: int, rows: int) -> None:
+        nonlocal last
+        if not quiet and time.monotonic() - last >= SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            done = f"{read / size:.0%} of {size_words(size)}, " if size else ""
+            print(f"{done}{rows:,} rows", file=sys.stderr, flush=True)
+
+    yield show
 
 
 @contextmanager

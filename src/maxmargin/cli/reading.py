@@ -1,18 +1,27 @@
-"""Data to predict, as a model wants them."""
+"""Data to predict, as a model wants them: a block at a time, so that a file may be larger than memory."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
+from maxmargin.data_files import Files
 from maxmargin.model import Model
-from maxmargin.rows.memory import Rows
-from maxmargin.rows.text import read_text
+from maxmargin.rows.memory import count_columns
+from maxmargin.rows.source import RowBlock
 
 
-def read_for(model: Model, file: Path, zero_based: bool, threads: int | None) -> tuple[Rows, np.ndarray]:
+def blocks_for(
+    model: Model,
+    file: Path,
+    zero_based: bool,
+    threads: int | None,
+    label: str | None = None,
+    labels: Path | None = None,
+) -> Iterator[RowBlock]:
     """The rows and labels of a file that a model can decide on; fewer features than it knows are fine."""
-    rows, y = read_text(file, zero_based=zero_based, threads=threads)
-    model.check_width(rows.d, str(file))
-    return rows, y
+    from maxmargin.cores import thread_count
+
+    for block in Files(file, labels, label, zero_based, threads=thread_count(threads) + 1).source.blocks():
+        model.check_width(count_columns(block.rows), str(file))
+        yield block

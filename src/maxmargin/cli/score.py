@@ -4,35 +4,52 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.cli.options import DataFile, Json, ModelFile, Threads, ZeroBased
+from maxmargin.cli.options import DataFile, Json, Label, Labels, ModelFile, Threads, ZeroBased
 
 
 def score(
-    model: ModelFile, file: DataFile, threads: Threads = None, zero_based: ZeroBased = False, json: Json = False
+    model: ModelFile,
+    file: DataFile,
+    threads: Threads = None,
+    zero_based: ZeroBased = False,
+    label: Label = None,
+    labels: Labels = None,
+    json: Json = False,
 ) -> None:
     """Compare the model's predictions with the labels in FILE."""
     import json as jsonlib
 
-    from maxmargin.cli.reading import read_for
+    from maxmargin.cli.reading import blocks_for
     from maxmargin.errors import DataError
     from maxmargin.kernel_function import ONE_CLASS, KernelFunction
     from maxmargin.model import load
 
     loaded = load(model)
-    rows, y = read_for(loaded, file, zero_based, threads)
+    blocks = blocks_for(loaded, file, zero_based, threads, label, labels)
     if isinstance(loaded, KernelFunction) and loaded.machine != ONE_CLASS:
-        if y.dtype.kind not in "biuf":
-            raise DataError(f"{file}: its labels are text, '{y[0]}' say: {loaded.machine} is scored against numbers")
-        figures = errors(loaded.decide(rows, threads), y)
+        pairs = []
+        for block in blocks:
+            if block.labels.dtype.kind not in "biuf":
+                first = block.labels[0]
+                raise DataError(
+                    f"{file}: its labels are text, '{first}' say: {loaded.machine} is scored against numbers"
+                )
+            pairs.append((loaded.decide(block.rows, threads), block.labels))
+        figures = errors(pairs)
         print(jsonlib.dumps(figures) if json else f"R² {figures['r2']:.6g}, mean squared error {figures['mse']:.6g}")
         return
-    right = agree(loaded.predict(rows, threads), y)
-    figures = {"accuracy": right / len(y), "correct": right, "n": len(y)}
-    print(jsonlib.dumps(figures) if json else f"accuracy {right / len(y):.4%} ({right:,} of {len(y):,} rows)")
+    right = n = 0
+    for block in blocks:
+        right, n = right + agree(loaded.predict(block.rows, threads), block.labels), n + len(block.labels)
+    figures = {"accuracy": right / n, "correct": right, "n": n}
+    print(jsonlib.dumps(figures) if json else f"accuracy {right / n:.4%} ({right:,} of {n:,} rows)")
 
 
-def errors(values: Any, y: Any) -> dict[str, Any]:
+def errors(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
     """How far values are from their targets: the mean square, and what part of the variance is explained."""
+    import numpy as np
+
+    values, y = (np.concatenate(side) for side in zip(*pairs, strict=True))
     square = float(((values - y) ** 2).mean())
     spread = float(((y - y.mean()) ** 2).mean())
     return {"r2": 1.0 - square / spread if spread > 0.0 else float(square == 0.0), "mse": square, "n": len(y)}

@@ -69,6 +69,9 @@ def as_words(result: Result) -> str:
         f"{result.status.value} after {result.seconds:.2f} s and {result.epochs:.1f} epochs",
         *(proof_lines(result) if result.status is Status.NOT_SEPARABLE else figure_lines(result)),
     ]
+    training = result.model.training
+    if "left_out" in training:
+        lines.append(f"left out {training['left_out']:,} lines; the first: {training['left_out_first']}")
     return "\n".join(lines if result.status is Status.CONVERGED else [*lines, result.advice])
 
 

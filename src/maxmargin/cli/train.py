@@ -20,10 +20,14 @@ from maxmargin.cli.options import (
     Gamma,
     Json,
     Kernel,
+    Label,
+    Labels,
     Lam,
     Landmarks,
     Loss,
     MaxEpochs,
+    Memory,
+    OnBadLine,
     Penalty,
     Probability,
     Quiet,
@@ -37,7 +41,8 @@ from maxmargin.cli.options import (
 )
 
 STOPPED_EARLY = 3
-NOT_PART_OF_A_NAME = {".gz", ".bz2", ".xz", ".zst", ".svm", ".libsvm", ".svmlight", ".txt"}
+COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
+NOT_PART_OF_A_NAME = {*COMPRESSED, ".svm", ".libsvm", ".svmlight", ".txt", ".csv", ".parquet", ".arrow", ".npy"}
 
 
 def train(
@@ -70,6 +75,10 @@ def train(
     approx: Approx = None,
     components: Components = 500,
     landmarks: Landmarks = "auto",
+    memory: Memory = None,
+    label: Label = None,
+    labels: Labels = None,
+    on_bad_line: OnBadLine = "refuse",
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -89,12 +98,13 @@ def train(
     check_apart(file, target, checkpoint)
     with progress(tol, quiet) as show:
         result = training.train(
-            file, C=C, lam=lam, loss=loss, bias=bias, bias_scale=bias_scale, solver=solver,
+            file, labels, C=C, lam=lam, loss=loss, bias=bias, bias_scale=bias_scale, solver=solver,
             options=parsed(option or []), tol=tol,
             max_seconds=time_limit, max_epochs=max_epochs, checkpoint=checkpoint, resume=resume, seed=seed,
             threads=threads, zero_based=zero_based, callback=show,
             kernel=kernel, gamma=number(gamma), sigma=sigma, degree=degree, coef0=coef0, cache=cache,
             probability=probability, approx=approx, components=components, landmarks=landmarks,
+            memory=memory, label=label, on_bad_line=on_bad_line,
         )  # fmt: skip
     result.model.save(target)
     print(jsonlib.dumps(as_json(result, target)) if json else f"{as_words(result)}\nsaved {target}")
@@ -102,8 +112,8 @@ def train(
 
 
 def default_model(file: Path) -> Path:
-    """The data file's name, without its endings, in the current folder."""
-    name = Path(file.name)
+    """The data file's name, without its endings and without what stands for other letters, in the current folder."""
+    name = Path("".join(letter for letter in file.name if letter not in "*?[]") or "model")
     while name.suffix in NOT_PART_OF_A_NAME:
         name = name.with_suffix("")
     return Path(f"{name}.safetensors")

@@ -42,6 +42,15 @@ class Csr(NamedTuple):
     d: int
 
 
+class Spans(NamedTuple):
+    """Sparse rows in any order, with holes between them: row i holds values[start[i]:stop[i]]. See cache."""
+
+    values: np.ndarray
+    indices: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+
+
 Rows = Dense | Csr
 
 LINE = 64  # bytes that memory hands out at once
@@ -187,6 +196,8 @@ def csr_fetch(values, indices, start, stop):
 def _dot(rows, i, w):
     if holds(rows, Dense):
         return lambda rows, i, w: dense_dot(rows.values[i], w)
+    if holds(rows, Spans):
+        return lambda rows, i, w: csr_dot(rows.values, rows.indices, rows.start[i], rows.stop[i], w)
     return lambda rows, i, w: csr_dot(rows.values, rows.indices, rows.indptr[i], rows.indptr[i + 1], w)
 
 
@@ -194,6 +205,8 @@ def _dot(rows, i, w):
 def _axpy(rows, i, a, w):
     if holds(rows, Dense):
         return lambda rows, i, a, w: dense_axpy(a, rows.values[i], w)
+    if holds(rows, Spans):
+        return lambda rows, i, a, w: csr_axpy(rows.values, rows.indices, rows.start[i], rows.stop[i], a, w)
     return lambda rows, i, a, w: csr_axpy(rows.values, rows.indices, rows.indptr[i], rows.indptr[i + 1], a, w)
 
 
@@ -217,6 +230,8 @@ def _square(rows, i):
 def _announce(rows, i):
     if holds(rows, Dense):
         return lambda rows, i: None
+    if holds(rows, Spans):
+        return lambda rows, i: prefetch(rows.start, i)
     return lambda rows, i: prefetch(rows.indptr, i)
 
 
@@ -224,6 +239,8 @@ def _announce(rows, i):
 def _fetch(rows, i):
     if holds(rows, Dense):
         return lambda rows, i: dense_fetch(rows.values[i])
+    if holds(rows, Spans):
+        return lambda rows, i: csr_fetch(rows.values, rows.indices, rows.start[i], rows.stop[i])
     return lambda rows, i: csr_fetch(rows.values, rows.indices, rows.indptr[i], rows.indptr[i + 1])
 
 

@@ -48,6 +48,15 @@ class Stream:
             raise FileError(self._complaint(error)) from error
         return filled
 
+    def skip(self, count: int) -> None:
+        """Leave out so many bytes; nothing is read for it where nothing has to be decompressed."""
+        if self.kind == "plain" and self.length:
+            self.file.seek(count)
+            return
+        room = memoryview(bytearray(min(count, READ_AHEAD)))
+        while count and (filled := self.fill(room[: min(count, len(room))])):
+            count -= filled
+
     def part_read(self) -> float:
         """What part of the file was read so far; a guess of one half where its length is not known."""
         return min(max(self.file.tell(), 1) / self.length, 1.0) if self.length else 0.5
@@ -89,12 +98,12 @@ class Block:
         return rest
 
 
-def blocks(stream: Stream, capacity: int, spare: list[Block]) -> Iterator[Block]:
+def blocks(stream: Stream, capacity: int, spare: list[Block], at_start: bool = True) -> Iterator[Block]:
     """Cut the stream behind newlines: blocks of about this many bytes, or as many as a long line needs.
 
     Blocks that the caller puts into `spare` are used again.
     """
-    rest, at_start, at_end = b"", True, False
+    rest, at_end = b"", False
     while not at_end:
         block = _begun(rest, capacity, spare)
         cut = 0

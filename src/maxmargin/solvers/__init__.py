@@ -8,6 +8,7 @@ from typing import Any
 from maxmargin.errors import ParameterError
 from maxmargin.solvers.adaptive import Adaptive
 from maxmargin.solvers.base import Solver
+from maxmargin.solvers.cached_loops import CachedLoops
 from maxmargin.solvers.dual_coordinate import DualCoordinate
 from maxmargin.solvers.dual_pairs import DualPairs
 from maxmargin.solvers.gradient_descent import GradientDescent
@@ -41,18 +42,23 @@ ALL: tuple[Solver, ...] = (
 )
 SOLVERS: dict[str, Solver] = {solver.name: solver for solver in ALL}
 KERNEL_SOLVERS: tuple[Solver, ...] = (Smo(), SmoSimpleKernel(), PegasosKernel())
+PASSING: dict[str, CachedLoops] = {method.name: method for method in (CachedLoops(),)}  # rows of files pass by
 WITH_KERNELS: dict[str, Solver] = {solver.name: solver for solver in KERNEL_SOLVERS}
 
 
 def find_solver(name: str, options: dict[str, Any] | None = None, *, kernel: bool = False) -> Solver:
     """The solver of that name, in its form for kernels if asked for, with these options instead of its own."""
-    known_solvers = {**SOLVERS, **WITH_KERNELS}
+    known_solvers: dict[str, Any] = {**SOLVERS, **WITH_KERNELS, **PASSING}
     if name not in known_solvers:
         raise ParameterError(f"solver={name!r} is not known: choose auto or one of {', '.join(known_solvers)}")
-    solver: Any = known_solvers[name] if kernel else SOLVERS.get(name, known_solvers[name])
-    known = [option.name for option in fields(solver)]
+    return with_options(known_solvers[name] if kernel else SOLVERS.get(name, known_solvers[name]), options)  # type: ignore[no-any-return]
+
+
+def with_options(solver: Any, options: dict[str, Any] | None) -> Any:
+    """The solver with these options instead of its own."""
+    name, known = solver.name, [option.name for option in fields(solver)]
     for option in options or {}:
         if option not in known:
             has = f"its options are {', '.join(known)}" if known else "it has none"
             raise ParameterError(f"{name} has no option {option!r}: {has}")
-    return replace(solver, **options) if options else solver  # type: ignore[no-any-return]
+    return replace(solver, **options) if options else solver

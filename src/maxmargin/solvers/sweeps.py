@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from maxmargin.compiled import compiled
+from maxmargin.draws import draw_below
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import rows_at_once
@@ -93,12 +94,8 @@ def check_sampling(sampling: str) -> None:
 
 @compiled
 def shuffle(order, seed):
-    """A random order, in place: Fisher and Yates, with the random numbers of splitmix64."""
+    """A random order, in place: Fisher and Yates."""
     state = np.uint64(seed)
     for k in range(order.size - 1, 0, -1):
-        state += np.uint64(0x9E3779B97F4A7C15)
-        z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z ^= z >> np.uint64(31)
-        j = np.int64(((z >> np.uint64(32)) * np.uint64(k + 1)) >> np.uint64(32))
+        state, j = draw_below(state, k + 1)
         order[k], order[j] = order[j], order[k]

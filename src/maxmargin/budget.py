@@ -1,0 +1,91 @@
+"""The memory promise: how many bytes a training may take beyond what the program takes at its start, and for what."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from maxmargin.cores import free_memory
+from maxmargin.errors import ParameterError
+
+UNITS = {
+    "": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9, "t": 10**12, "tb": 10**12,
+    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
+}  # fmt: skip
+NAMED = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+SIZE = re.compile(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", re.IGNORECASE)
+LEAST = 4 << 20  # bytes: below, there is no room for the blocks of a file
+ASIDE = 0.1  # of the memory, for what no plan foresees
+MOST_BLOCK, LEAST_BLOCK = 1 << 20, 1 << 15  # bytes of text that are parsed at once
+BLOCKS = 24  # times the size of a block, for text, parsed rows and rows that wait
+FEATURE = 4 * 8  # bytes: w, the w that is being certified, the one that was certified, and w(α)
+EXAMPLE = 2 * 8  # bytes: α, and the α that is being certified
+MARK = 1
+ON_DISK = 0.25  # of the memory: more than that is not given to dual variables
+SOME = 0.05  # of the memory, at least, must be left for rows
+
+
+@dataclass(frozen=True)
+class Budget:
+    """So many bytes."""
+
+    total: int
+
+    @property
+    def block(self) -> int:
+        """How many bytes of a file to read at once."""
+        return int(min(max(self.total / 250, LEAST_BLOCK), MOST_BLOCK))
+
+    def on_disk(self, n: float) -> bool:
+        """Whether so many dual variables should be in a file."""
+        return EXAMPLE * n > ON_DISK * self.total
+
+    def for_rows(self, n: float, d: int) -> int:
+        """What is left for rows; refused if that is nothing."""
+        left = (1.0 - ASIDE) * self.total - self.fixed(n, d)
+        if left < SOME * self.total:
+            raise ParameterError(
+                f"memory={words(self.total)} is too little for {d:,} features and {int(n):,} rows: "
+                f"give at least {words(self.least(n, d))}"
+            )
+        return int(left)
+
+    def fixed(self, n: float, d: int) -> float:
+        """What everything but rows takes."""
+        return BLOCKS * self.block + FEATURE * d + MARK * n + (0.0 if self.on_disk(n) else EXAMPLE * n)
+
+    def least(self, n: float, d: int) -> int:
+        """The smallest budget that has room for so many rows and features."""
+        total = float(LEAST)
+        while (1.0 - ASIDE - SOME) * total < Budget(int(total)).fixed(n, d):
+            total *= 1.1
+        return int(total)
+
+
+def checked_memory(memory: Any) -> Budget | None:
+    """A budget from 500_000_000, "500MB", "1.5 GiB"; None if none was given."""
+    if memory is None:
+        return None
+    found = SIZE.fullmatch(str(memory)) if isinstance(memory, (int, float, str)) and memory is not True else None
+    if found is None or found[2].lower() not in UNITS:
+        raise ParameterError(f"memory={memory!r} is not a size: give bytes, or text such as 500MB or 2GiB")
+    try:
+        total = float(found[1]) * UNITS[found[2].lower()]
+    except ValueError:
+        raise ParameterError(f"memory={memory!r} is not a size: give bytes, or text such as 500MB or 2GiB") from None
+    if not LEAST <= total < float("inf"):
+        raise ParameterError(f"memory={memory!r} must be at least {words(LEAST)}: blocks of a file need that much")
+    return Budget(int(total))
+
+
+def half_of_free() -> Budget:
+    """Where nobody says."""
+    return Budget(max(int(free_memory() / 2), LEAST))
+
+
+def words(size: float) -> str:
+    """A size for people, rounded up: what is said to be enough must be."""
+    unit, name = next(((unit, name) for unit, name in NAMED if size >= unit), (1, "B"))
+    return f"{ceil(10 * size / unit) / 10:g}{name}"

@@ -1,0 +1,100 @@
+"""The files that a user names: read into memory, or as a source of rows where they are too large for that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from maxmargin.budget import Budget, half_of_free
+from maxmargin.errors import DataError, ParameterError
+from maxmargin.rows.collect import collect
+from maxmargin.rows.memory import Rows
+from maxmargin.rows.open_source import files_of, kind_of, open_source
+from maxmargin.rows.source import Source
+from maxmargin.rows.streams import opened
+from maxmargin.rows.take import take
+from maxmargin.rows.text import read_text
+
+COPIES = 4.0  # how often the rows must fit in the memory that is allowed: they, and what solvers keep beside them
+UNPACKED = 6.0  # how much larger text is than its compressed file, about
+WAYS = ("refuse", "skip")
+
+
+def is_file(X: Any) -> bool:
+    """Whether X names files."""
+    if isinstance(X, (str, os.PathLike)):
+        return True
+    return isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(one, (str, os.PathLike)) for one in X)
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """One file or several, and how to read them."""
+
+    given: str | os.PathLike | Sequence[str | os.PathLike]
+    y: Any = None
+    label: str | None = None
+    zero_based: bool = False
+    on_bad_line: str = "refuse"
+    threads: int = 1
+    memory: Budget | None = None
+
+    def __post_init__(self) -> None:
+        if self.on_bad_line not in WAYS:
+            raise ParameterError(f"on_bad_line={self.on_bad_line!r} is not known: choose one of {', '.join(WAYS)}")
+
+    @property
+    def name(self) -> str:
+        """What to call them in a message."""
+        return str(self.given) if isinstance(self.given, (str, os.PathLike)) else str(self.given[0])
+
+    @property
+    def budget(self) -> Budget:
+        """How much memory training may take."""
+        return self.memory or half_of_free()
+
+    def read(self) -> tuple[Rows, Any]:
+        """All rows and labels."""
+        paths = files_of(self.given)
+        if len(paths) > 1 or self.on_bad_line == "skip" or kind_of(paths[0]) != "text":
+            rows, labels = collect(self.source)
+            return take(rows), labels
+        if self.y is not None:
+            raise DataError(f"{paths[0]}: a file brings its own labels: leave y out, or read the file first")
+        rows, labels = read_text(paths[0], zero_based=self.zero_based, threads=self.threads)
+        return take(rows), labels
+
+    @cached_property
+    def source(self) -> Source:
+        """The same as a source; while one thread trains, the others parse."""
+        return open_source(
+            self.given, self.y, label=self.label, zero_based=self.zero_based, threads=max(1, self.threads - 1),
+            capacity=self.budget.block, lenient=self.on_bad_line == "skip",
+        )  # fmt: skip
+
+    @property
+    def left_out(self) -> dict[str, Any]:
+        """Lines that were skipped, for the account of a training; nothing if there were none."""
+        if self.on_bad_line != "skip" or not self.source.left_out:
+            return {}
+        return {"left_out": self.source.left_out, "left_out_first": self.source.bad[0]}
+
+    def too_large(self) -> bool:
+        """Whether rows in memory, with what solvers need, would take more than is allowed."""
+        return COPIES * sum(size_in_memory(path) for path in files_of(self.given)) > self.budget.total
+
+
+def size_in_memory(path: Path) -> float:
+    """About how many bytes the rows of a file will take."""
+    try:
+        size = float(path.stat().st_size)
+    except OSError:
+        return 0.0  # what is wrong with it is said by whoever reads it
+    if not path.is_file() or kind_of(path) != "text":
+        return size
+    with opened(path) as stream:
+        return size if stream.kind == "plain" else UNPACKED * size

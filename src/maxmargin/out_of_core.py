@@ -1,0 +1,384 @@
+"""The loop of a training whose rows pass by: passes over a file, each with a certificate that rides on it.
+
+Free-running, a reader thread reads, parses and adds up the certificate of the frozen point, and hands blocks of rows to
+the trainer, which is this thread and never waits but for the very first of them. With one thread both take turns by a
+fixed rule, and the same seed gives the same bits.
+
+What a pass ends with: the certificate of the point that was frozen when it began. Then the loop decides whether to go
+on, writes the checkpoint, freezes where the trainer stands now, and lets the next pass begin.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from queue import Empty, Full, Queue
+from threading import Event, Thread
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.budget import Budget
+from maxmargin.certificate import Certificate
+from maxmargin.checkpoint import recall
+from maxmargin.errors import FileError
+from maxmargin.outcome import Reading, Record, Status
+from maxmargin.rows.memory import Rows, count_stored
+from maxmargin.scratch import reserved
+from maxmargin.solve import Callback, Keeping, Limits, Outcome, progressed
+from maxmargin.solvers.passing import Passing
+from maxmargin.streamed import NARROWER, WIDTH, Ride, Streamed, TwoSides
+from maxmargin.tensorfile import read_tensors, write_tensors
+
+KIND = "checkpoint of passes"
+CHECKPOINT_SECONDS = 120.0
+SHOWN_SECONDS = 0.5  # between two looks at how it is going
+WAITING = 2  # blocks that wait for the trainer
+PATIENCE = 24  # passes without progress
+
+
+class Brought(NamedTuple):
+    """Rows that the reader brings; what part of the file is read."""
+
+    rows: Rows
+    y: np.ndarray
+    first: int
+    read: int
+
+
+class PassEnd(NamedTuple):
+    """The end of a pass, with so many rows in it."""
+
+    rows: int
+
+
+@dataclass(eq=False)
+class PassedOutcome(Outcome):
+    """Where a training ended: also the labels it met, how many passes it took, which examples are positive, and d."""
+
+    sides: TwoSides
+    passes: int
+    marks: np.ndarray = field(repr=False)
+    d: int
+    nnz: int
+
+
+class Course:
+    """One training: the state, the reader and the trainer."""
+
+    def __init__(
+        self,
+        problem: Streamed,
+        method: Any,
+        limits: Limits,
+        budget: Budget,
+        *,
+        threads: int,
+        seed: int,
+        sides: TwoSides,
+        callback: Callback | None,
+        interrupt: Event,
+        keeping: Keeping,
+    ) -> None:
+        self.problem, self.limits, self.budget, self.sides = problem, limits, budget, sides
+        self.callback, self.interrupt, self.keeping = callback, interrupt, keeping
+        self.identity = {**identity_of(problem, sides), "solver": repr(method), "seed": seed}
+        self.state = Passing(problem, budget)
+        self.trainer = method.trainer(self.state, np.random.default_rng(seed))
+        self.inline = threads == 1
+        self.ride: Ride | None = None
+        self.point, self.kept = (reserved(budget.total // 8, np.float64) for _ in range(2))
+        self.sums = reserved(budget.total // 8, np.float64)
+        self.point_b, self.kept_b, self.width = 0.0, 0.0, WIDTH
+        self.best = Certificate(np.inf, 0.0)
+        self.history: list[Record] = []
+        self.passes = self.read = self.stale = self.rows_in_pass = 0
+        self.earlier, self.started = 0.0, time.perf_counter()
+        self.shown = self.saved = self.started
+        self.counted = (self.started, 0)
+        self.nnz = 0
+        self.rate = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Time spent, before a resumption too."""
+        return self.earlier + time.perf_counter() - self.started
+
+    @property
+    def epochs(self) -> float:
+        """Dual steps, in examples."""
+        return self.state.visited / max(self.state.n, 1)
+
+    def go(self) -> PassedOutcome:
+        """Read and train until there is a reason to stop."""
+        if self.keeping.checkpoint and self.keeping.resume and self.keeping.checkpoint.exists():
+            self.restore(self.keeping.checkpoint)
+        reader = Inline(self.pass_over) if self.inline else Beside(self.pass_over)
+        status = Status.CONVERGED if self.best.meets(self.limits.tol) else None
+        with reader:
+            while status is None:
+                status = self.turn(reader)
+        return self.finish(status)
+
+    def turn(self, reader: Inline | Beside) -> Status | None:
+        """Take what the reader has brought, work a little, look whether to stop."""
+        brought = reader.bring(wait=self.trainer.fill == 0.0)
+        if isinstance(brought, PassEnd):
+            if status := self.end_pass(brought):
+                return status
+            reader.go_on()
+        elif brought is not None:
+            self.take_in(brought)
+        if not self.inline:
+            self.trainer.work()
+        elif isinstance(brought, Brought):
+            self.trainer.work(self.trainer.steps_for(len(brought.y)))
+        self.state.relax()
+        return self.end_asked() or self.look()
+
+    def take_in(self, brought: Brought) -> None:
+        """Hand rows to the trainer."""
+        if self.state.pull == 0.0 and self.state.expected == 0.0:
+            self.state.expect(brought.rows, brought.read / max(self.problem.source.size, brought.read, 1))
+        self.state.meet(brought.rows, brought.first)
+        if self.passes == 0:
+            self.nnz += count_stored(brought.rows)
+        self.trainer.take_in(brought.rows, brought.y, brought.first)
+        self.read = brought.read
+
+    def pass_over(self) -> Iterator[Brought | PassEnd]:
+        """The reader's side: every pass, block by block, with the sums of the certificate on the way."""
+        while True:
+            rows, ride = 0, self.ride
+            for block in self.problem.source.blocks():
+                y = self.sides.signs(block.labels, block.first)
+                if ride is not None:
+                    last = block.first + len(y)
+                    if last > self.state.n:
+                        raise changed(self.problem, self.state.n)
+                    ride.add(block.rows, y, self.state.frozen[block.first : last], block.first)
+                rows += len(y)
+                yield Brought(block.rows, y, block.first, block.read)
+            yield PassEnd(rows)
+
+    def end_pass(self, end: PassEnd) -> Status | None:
+        """A certificate, and what follows from it; then freeze for the next pass."""
+        self.passes += 1
+        self.sides.check_both()
+        if end.rows != self.state.n:
+            raise changed(self.problem, self.state.n)
+        certificate = self.certified()
+        before, self.best = self.best, self.better(certificate)
+        self.stale = 0 if self.passes <= 2 or progressed(before, self.best) else self.stale + 1
+        self.history.append(self.record(certificate))
+        if self.best.meets(self.limits.tol):
+            return Status.CONVERGED
+        if self.stale >= PATIENCE:
+            return Status.STALLED
+        if self.limits.max_epochs is not None and self.epochs >= self.limits.max_epochs:
+            return Status.EPOCH_LIMIT
+        self.freeze()
+        if self.keeping.checkpoint and time.perf_counter() - self.saved >= CHECKPOINT_SECONDS:
+            self.save()
+        return None
+
+    def certified(self) -> Certificate:
+        """Of the point that was frozen when the pass began; before the first that was w = 0."""
+        if self.ride is None:
+            zero = self.problem.loss.value(np.zeros(1))[0]
+            return Certificate(self.problem.C * self.state.n * float(zero), 0.0)
+        self.state.correct(self.sums[: self.state.d], self.point[: self.state.d])
+        self.width = self.width / NARROWER if self.ride.at_an_end else max(self.width * NARROWER, 1e-12)
+        self.point_b = self.ride.b
+        return self.ride.certificate()
+
+    def better(self, certificate: Certificate) -> Certificate:
+        """The lower primal, whose point is kept, and the higher dual."""
+        best = self.best
+        if certificate.primal < best.primal:
+            self.point, self.kept = self.kept, self.point
+            self.kept_b = self.point_b
+            best = Certificate(certificate.primal, best.dual)
+        return Certificate(best.primal, max(best.dual, certificate.dual))
+
+    def freeze(self) -> None:
+        """The point and the α that the next pass will certify."""
+        state = self.state
+        self.trainer.write_back()
+        state.freeze()
+        self.point[: state.d] = state.w
+        b = self.ride.b if self.ride is not None and not self.ride.at_an_end else state.b
+        tried = b if self.problem.bias == "free" and self.ride is not None else state.b
+        self.ride = Ride(self.problem, self.point[: state.d], tried, self.width, self.sums[: state.d])
+
+    def end_asked(self) -> Status | None:
+        """An interrupt, or the time limit."""
+        if self.interrupt.is_set():
+            return Status.INTERRUPTED
+        limit = self.limits.max_seconds
+        if limit is not None and self.seconds - self.earlier >= limit:
+            return Status.TIME_LIMIT
+        return None
+
+    def look(self) -> Status | None:
+        """Show how it is going, now and then."""
+        now = time.perf_counter()
+        if now - self.shown < SHOWN_SECONDS:
+            return None
+        then, steps = self.counted
+        self.rate = (self.state.visited - steps) / max(now - then, 1e-9)
+        self.counted, self.shown = (now, self.state.visited), now
+        if self.keeping.checkpoint and self.passes and now - self.saved >= CHECKPOINT_SECONDS:
+            self.save()
+        last = self.history[-1].certificate if self.history else self.best
+        if self.callback and self.callback(self.record(last)):
+            return Status.INTERRUPTED
+        return None
+
+    def record(self, certificate: Certificate) -> Record:
+        """A line for whoever watches."""
+        reading = Reading(
+            self.read, self.problem.source.size, self.passes, self.trainer.fill, self.trainer.evicted, self.rate
+        )
+        return Record(self.problem.name, self.epochs, self.seconds, certificate, self.best, reading=reading)
+
+    def finish(self, status: Status) -> PassedOutcome:
+        """The best point, if a pass has proved one; else where the trainer stands, with nothing proved of it."""
+        self.trainer.write_back()
+        if self.keeping.checkpoint and self.passes:
+            self.save()
+        state = self.state
+        proved = np.isfinite(self.best.primal) and len(self.history) > 1
+        w, b = (self.kept, self.kept_b) if proved else (state.all_w, state.b)
+        certificate = self.best if proved else Certificate(np.inf, max(self.best.dual, 0.0))
+        return PassedOutcome(
+            w[: state.d], b, state.alphas[: state.n], certificate, status, self.epochs, self.seconds, self.history,
+            self.sides, self.passes, state.marks[: state.n], state.d, self.nnz,
+        )  # fmt: skip
+
+    def save(self) -> None:
+        """Write the checkpoint."""
+        assert self.keeping.checkpoint is not None
+        self.trainer.write_back()
+        state = self.state
+        n, d = state.n, state.d
+        tensors = {"w": state.w, "alpha": state.alphas[:n], "marks": state.marks[:n], "kept": self.kept[:d]}
+        words = {
+            "identity": self.identity, "b": state.b, "s": state.s, "pull": state.pull, "visited": state.visited,
+            "best": [self.best.primal, self.best.dual], "kept_b": self.kept_b, "width": self.width,
+            "nnz": self.nnz, "passes": self.passes, "seconds": self.seconds, "seen": self.sides.seen,
+            "history": [asdict(record) for record in self.history],
+        }  # fmt: skip
+        write_tensors(self.keeping.checkpoint, KIND, tensors, words)
+        self.saved = time.perf_counter()
+
+    def restore(self, path: Path) -> None:
+        """Go on from a checkpoint, if it is of this training."""
+        tensors, words = read_tensors(path, KIND)
+        for name, mine in self.identity.items():
+            theirs = words["identity"].get(name)
+            if theirs != mine:
+                raise FileError(
+                    f"{path}: the checkpoint is of another run: {name} was {theirs!r}, now {mine!r}; "
+                    "train with what it was made with, or without resuming"
+                )
+        state = self.state
+        state.n, state.d, state.expected = len(tensors["alpha"]), len(tensors["w"]), float(len(tensors["alpha"]))
+        state.make_room(state.n)
+        state.all_w[: state.d], self.kept[: state.d] = tensors["w"], tensors["kept"]
+        state.alphas[: state.n], state.marks[: state.n] = tensors["alpha"], tensors["marks"] & 2
+        state.b, state.s, state.pull, state.visited = words["b"], words["s"], words["pull"], words["visited"]
+        self.best, self.kept_b, self.width = Certificate(*words["best"]), words["kept_b"], words["width"]
+        self.passes, self.earlier, self.sides.seen = words["passes"], words["seconds"], words["seen"]
+        self.nnz = words["nnz"]
+        self.history = [recall(record) for record in words["history"]]
+        self.freeze()
+
+
+class Inline:
+    """The reader in the trainer's own thread: a block when asked for."""
+
+    def __init__(self, passes: Any) -> None:
+        self.items = passes()
+
+    def __enter__(self) -> Inline:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.items.close()
+
+    def bring(self, wait: bool) -> Brought | PassEnd | None:
+        """The next block."""
+        return next(self.items)  # type: ignore[no-any-return]
+
+    def go_on(self) -> None:
+        """Begin the next pass."""
+
+
+class Beside:
+    """The reader in a thread beside: what it has read waits in a short queue."""
+
+    def __init__(self, passes: Any) -> None:
+        self.passes, self.stop, self.next_pass = passes, Event(), Event()
+        self.queue: Queue[Brought | PassEnd | BaseException] = Queue(WAITING)
+        self.thread = Thread(target=self.run, name="maxmargin-reader", daemon=True)
+
+    def __enter__(self) -> Beside:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop.set()
+        self.next_pass.set()
+        self.thread.join()
+
+    def run(self) -> None:
+        """Read until told to stop; an error is handed over like a block."""
+        try:
+            for item in self.passes():
+                self.put(item)
+                if isinstance(item, PassEnd):
+                    self.next_pass.wait()
+                    self.next_pass.clear()
+                if self.stop.is_set():
+                    return
+        except BaseException as error:
+            self.put(error)
+
+    def put(self, item: Brought | PassEnd | BaseException) -> None:
+        """Wait for room in the queue, unless it is over."""
+        while not self.stop.is_set():
+            try:
+                self.queue.put(item, timeout=0.1)
+                return
+            except Full:
+                continue
+
+    def bring(self, wait: bool) -> Brought | PassEnd | None:
+        """What waits, if anything; where there is nothing else to do, wait for it, but not for ever."""
+        try:
+            item = self.queue.get(timeout=0.1) if wait else self.queue.get_nowait()
+        except Empty:
+            return None
+        if isinstance(item, BaseException):
+            raise item
+        return item
+
+    def go_on(self) -> None:
+        """Begin the next pass."""
+        self.next_pass.set()
+
+
+def changed(problem: Streamed, n: int) -> FileError:
+    """A pass with more rows than the first, or fewer."""
+    return FileError(f"{problem.source.name}: had {n} rows in the first pass and has another number now: start again")
+
+
+def identity_of(problem: Streamed, sides: TwoSides) -> dict[str, Any]:
+    """What makes this training this training."""
+    return {
+        "file": problem.source.name, "size": problem.source.size, "loss": problem.loss.name, "C": problem.C,
+        "bias": problem.bias, "bias_scale": problem.bias_scale, "positive": sides.positive,
+    }  # fmt: skip

@@ -1,0 +1,87 @@
+"""An array of NumPy in a file, with its labels beside it, as a source of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.errors import DataError, FileError
+from maxmargin.labels import check_length
+from maxmargin.rows.memory import Dense
+from maxmargin.rows.source import START, Facts, Place, RowBlock, Unchanged
+from maxmargin.rows.take import as_float, first_not_finite, not_finite
+
+
+@dataclass
+class ArraySource:
+    """A .npy file of rows; labels from another, or an array."""
+
+    path: Path
+    y: Any
+    capacity: int = 1 << 20
+
+    def __post_init__(self) -> None:
+        self.unchanged = Unchanged(self.path)
+        self.size = self.unchanged.check()
+        self.left_out, self.bad = 0, list[str]()
+        self.shape, self.dtype, self.offset = header(self.path)
+        if self.y is None:
+            raise DataError(f"{self.path}: an array has no labels: give y, an array or the .npy file that holds them")
+        y = array_in(Path(self.y)) if isinstance(self.y, (str, Path)) else self.y
+        self.labels = check_length(y, self.shape[0])
+        self.facts = Facts(self.shape[0], self.shape[1], np.unique(self.labels))
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return str(self.path)
+
+    def blocks(self, start: Place = START) -> Iterator[RowBlock]:
+        """Read from there on; a memory map would keep what it has seen in memory."""
+        self.unchanged.check()
+        n, d = self.shape
+        at_once = max(1, self.capacity // max(self.dtype.itemsize * d, 1))
+        with self.path.open("rb") as file:
+            file.seek(self.offset + start.row * d * self.dtype.itemsize)
+            for first in range(start.row, n, at_once):
+                last = min(first + at_once, n)
+                values = np.fromfile(file, self.dtype, (last - first) * d)
+                if values.size < (last - first) * d:
+                    raise FileError(f"{self.path}: the file is cut short at row {first + values.size // max(d, 1)}")
+                values = as_float(values, self.name)
+                fault = first_not_finite(values)
+                if fault >= 0:
+                    row, column = divmod(fault, d)
+                    raise not_finite(self.name, first + row, column, values[fault])
+                place = Place(0, 0, last)
+                yield RowBlock(Dense(values.reshape(-1, d)), self.labels[first:last], first, place, file.tell())
+        self.unchanged.check()
+
+
+def header(path: Path) -> tuple[tuple[int, int], np.dtype, int]:
+    """Shape and type of the array in a .npy file, and where its values begin."""
+    from numpy.lib import format as npy
+
+    try:
+        with path.open("rb") as file:
+            version = npy.read_magic(file)
+            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, columns_first, dtype = read(file)
+            offset = file.tell()
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: is not a .npy file, or it is cut short ({error})") from error
+    if len(shape) != 2 or columns_first or dtype.hasobject:
+        raise DataError(f"{path}: holds an array of shape {shape}, type {dtype}: needs rows of numbers, row by row")
+    return (shape[0], shape[1]), dtype, offset
+
+
+def array_in(path: Path) -> np.ndarray:
+    """A whole .npy file, which may hold no objects."""
+    try:
+        return np.asarray(np.load(path, allow_pickle=False))
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: cannot read labels: {error}") from error

@@ -1,0 +1,243 @@
+"""Some rows of a larger data set, held in a bounded memory, with all that a dual solver needs of them.
+
+A row has a slot: which example it is, its label ±1, ‖x‖², its α. Slots are 0, 1, ..., count − 1; when one is given up,
+the last moves there. The values of sparse rows lie behind each other in a pool, where rows that were given up leave
+holes; when the pool is full the rest is pushed together. Dense rows lie in their slots.
+
+`marks` says of each example of the data set whether it is held (so that none is held twice, with an α of its own each)
+and whether it is positive. `alphas` keeps α of those that are not held.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin.compiled import compiled, holds, inlined
+from maxmargin.draws import draw_below
+from maxmargin.errors import ParameterError
+from maxmargin.rows.memory import Dense, Rows, Spans, square
+from maxmargin.scratch import release, reserved
+
+SLOT = 64  # bytes of a row beside its values
+HELD, POSITIVE = np.uint8(1), np.uint8(2)
+SLACK = 8  # one part of so many is made free at once, so that rows are not pushed together all the time
+
+
+class RowCache:
+    """Rows in at most `limit` bytes; the memory is taken as it is needed."""
+
+    def __init__(self, limit: int, like: Rows) -> None:
+        self.limit = limit
+        self.count = self.used = self.live = 0
+        slots = limit // SLOT
+        self.example = reserved(slots, np.int64)
+        self.y, self.Q, self.alpha = (reserved(slots, np.float64) for _ in range(3))
+        self.rows: Spans | Dense
+        if isinstance(like, Dense):
+            d, kind = like.values.shape[1], like.values.dtype
+            self.width = d * kind.itemsize
+            self.rows = Dense(reserved(limit // (self.width + SLOT) * d, kind.type).reshape(-1, d))
+        else:
+            kind = like.indices.dtype
+            self.width = like.values.dtype.itemsize + kind.itemsize
+            pool = limit // self.width
+            values, indices = reserved(pool, like.values.dtype.type), reserved(pool, kind.type)
+            self.rows = Spans(values, indices, reserved(slots, np.int64), reserved(slots, np.int64))
+
+    @property
+    def fill(self) -> float:
+        """What part of its memory is in use."""
+        return self.live / self.limit
+
+    def accepts(self, rows: Rows) -> bool:
+        """Whether they are stored as those that are here."""
+        if isinstance(rows, Dense) or isinstance(self.rows, Dense):
+            same = isinstance(rows, Dense) and isinstance(self.rows, Dense)
+            return same and rows.values.shape[1:] == self.rows.values.shape[1:] and self.same_type(rows)
+        return rows.indices.dtype == self.rows.indices.dtype and self.same_type(rows)
+
+    def same_type(self, rows: Rows) -> bool:
+        """Whether the values are of one type."""
+        return bool(rows.values.dtype == self.rows.values.dtype)
+
+    def take_in(self, rows: Rows, y: np.ndarray, first: int, marks: Any, alphas: Any, rng: np.random.Generator) -> int:
+        """Hold these rows too, examples `first` and on, in the place of others if need be; how many those were."""
+        needed = self.size_of(rows)
+        if needed > self.limit // 2:
+            raise ParameterError(f"a block of rows takes {needed:,} bytes, the cache has {self.limit:,}: raise memory")
+        evicted = 0
+        if not self.has_room(rows):
+            room = min(self.limit - needed, self.limit - self.limit // SLACK)
+            evicted = self.give_up(max(room, 0), marks, alphas, rng)
+            self.push_together()
+        arrays = self.example, self.y, self.Q, self.alpha, marks, alphas
+        if isinstance(rows, Dense):
+            self.count = hold_dense(self.rows, *arrays, self.count, rows, y, first)
+            self.live = self.count * (self.width + SLOT)
+        else:
+            before = self.count, self.used
+            self.count, self.used = hold_sparse(self.rows, *arrays, self.count, self.used, rows, y, first)
+            self.live += (self.count - before[0]) * SLOT + (self.used - before[1]) * self.width
+        return evicted
+
+    def size_of(self, rows: Rows) -> int:
+        """How many bytes these rows would take."""
+        if isinstance(rows, Dense):
+            return int(len(rows.values) * (self.width + SLOT))
+        return int(rows.indptr[-1] * self.width + (len(rows.indptr) - 1) * SLOT)
+
+    def has_room(self, rows: Rows) -> bool:
+        """Whether they fit without anything being moved."""
+        if isinstance(rows, Dense):
+            return self.live + self.size_of(rows) <= self.limit
+        return bool(self.used * self.width + self.count * SLOT + self.size_of(rows) <= self.limit)
+
+    def give_up(self, room: int, marks: Any, alphas: Any, rng: np.random.Generator) -> int:
+        """Give rows up at random until the rest takes no more than so many bytes."""
+        before = self.count
+        self.count, self.live = drop_any(
+            self.rows, self.example, self.y, self.Q, self.alpha, marks, alphas, self.count, self.live, room,
+            rng.integers(1 << 62),
+        )  # fmt: skip
+        return before - self.count
+
+    def push_together(self) -> None:
+        """Close the holes in the pool."""
+        if isinstance(self.rows, Spans):
+            order = np.argsort(self.rows.start[: self.count])
+            self.used = close_holes(self.rows, order)
+
+    def shrink(self, limit: int, marks: Any, alphas: Any, rng: np.random.Generator) -> None:
+        """Make do with less memory from now on."""
+        if limit < self.limit:
+            self.limit = limit
+            self.give_up(limit - limit // SLACK, marks, alphas, rng)
+            self.push_together()
+            if isinstance(self.rows, Spans):
+                release(self.rows.values, self.used)
+                release(self.rows.indices, self.used)
+            else:
+                release(self.rows.values.reshape(-1), self.count * self.rows.values.shape[1])
+
+    def write_back(self, alphas: np.ndarray) -> None:
+        """Let `alphas` know what α has become of the rows here."""
+        alphas[self.example[: self.count]] = self.alpha[: self.count]
+
+
+def relocate(rows: Any, k: int, last: int) -> None:
+    """Put row `last` in the place of row k, in compiled code."""
+    raise NotImplementedError("relocate works inside compiled functions only")
+
+
+def weight(rows: Any, k: int) -> int:
+    """How many bytes row k takes, in compiled code."""
+    raise NotImplementedError("weight works inside compiled functions only")
+
+
+@inlined(relocate)
+def _relocate(rows, k, last):
+    if holds(rows, Dense):
+        return lambda rows, k, last: copy_row(rows.values, k, last)
+    return lambda rows, k, last: copy_span(rows.start, rows.stop, k, last)
+
+
+@inlined(weight)
+def _weight(rows, k):
+    if holds(rows, Dense):
+        return lambda rows, k: SLOT + rows.values.shape[1] * rows.values.itemsize
+    return lambda rows, k: SLOT + (rows.stop[k] - rows.start[k]) * (rows.values.itemsize + rows.indices.itemsize)
+
+
+@compiled
+def copy_row(values, k, last):
+    """A dense row."""
+    for j in range(values.shape[1]):
+        values[k, j] = values[last, j]
+
+
+@compiled
+def copy_span(start, stop, k, last):
+    """Where a sparse row is."""
+    start[k], stop[k] = start[last], stop[last]
+
+
+@compiled
+def drop(rows, example, y, Q, alpha, marks, alphas, k, count):
+    """Give up the row in slot k: its α is kept, and the last row moves to its slot."""
+    i, last = example[k], count - 1
+    alphas[i] = alpha[k]
+    marks[i] &= ~HELD
+    if k != last:
+        relocate(rows, k, last)
+        example[k], y[k], Q[k], alpha[k] = example[last], y[last], Q[last], alpha[last]
+    return last
+
+
+@compiled
+def drop_any(rows, example, y, Q, alpha, marks, alphas, count, live, room, seed):
+    """Give up rows at random until those that are left take no more than `room` bytes."""
+    state = np.uint64(seed)
+    while count > 0 and live > room:
+        state, k = draw_below(state, count)
+        live -= weight(rows, k)
+        count = drop(rows, example, y, Q, alpha, marks, alphas, k, count)
+    return count, live
+
+
+@compiled
+def hold_sparse(pool, example, y, Q, alpha, marks, alphas, count, used, rows, labels, first):
+    """Append sparse rows that are not held yet."""
+    for i in range(labels.size):
+        if labels[i] > 0.0:
+            marks[first + i] |= POSITIVE
+        if marks[first + i] & HELD:
+            continue
+        start, stop = rows.indptr[i], rows.indptr[i + 1]
+        pool.start[count] = used
+        for p in range(start, stop):
+            pool.values[used] = rows.values[p]
+            pool.indices[used] = rows.indices[p]
+            used += 1
+        pool.stop[count] = used
+        marks[first + i] |= HELD
+        example[count], y[count], alpha[count] = first + i, labels[i], alphas[first + i]
+        Q[count] = square(rows, i)
+        count += 1
+    return count, used
+
+
+@compiled
+def hold_dense(pool, example, y, Q, alpha, marks, alphas, count, rows, labels, first):
+    """Append dense rows that are not held yet."""
+    for i in range(labels.size):
+        if labels[i] > 0.0:
+            marks[first + i] |= POSITIVE
+        if marks[first + i] & HELD:
+            continue
+        for j in range(rows.values.shape[1]):
+            pool.values[count, j] = rows.values[i, j]
+        marks[first + i] |= HELD
+        example[count], y[count], alpha[count] = first + i, labels[i], alphas[first + i]
+        Q[count] = square(rows, i)
+        count += 1
+    return count
+
+
+@compiled
+def close_holes(pool, order):
+    """Push the rows together, in the order in which they lie."""
+    to = 0
+    for k in order:
+        start, stop = pool.start[k], pool.stop[k]
+        pool.start[k] = to
+        if start == to:
+            to = stop
+        else:
+            for p in range(start, stop):
+                pool.values[to] = pool.values[p]
+                pool.indices[to] = pool.indices[p]
+                to += 1
+        pool.stop[k] = to
+    return to

@@ -1,0 +1,145 @@
+"""Where rows come from that are not in memory: files, read a block of rows at a time, as often as needed.
+
+    for block in source.blocks():           a pass over all rows, from the first to the last
+    for block in source.blocks(place):      from the block on that begins there: `block.next` of the one before
+
+A source holds no more than a few blocks in memory. It knows its size in bytes and, for some kinds of file, how many
+rows and features there are. A file that is no longer what it was when the first pass began is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from maxmargin.errors import FileError
+from maxmargin.rows.memory import Rows
+
+
+class Place(NamedTuple):
+    """Where a block begins: in which file, how far in it (bytes, batches or rows), behind how many rows and lines."""
+
+    file: int = 0
+    at: int = 0
+    row: int = 0
+    line: int = 0
+
+
+START = Place()
+
+
+class RowBlock(NamedTuple):
+    """Some rows with their labels; the number of the first, where the next block begins, how many bytes were read."""
+
+    rows: Rows
+    labels: np.ndarray
+    first: int
+    next: Place
+    read: int
+
+
+class Facts(NamedTuple):
+    """What a file says about itself: rows, features, labels."""
+
+    n: int
+    d: int
+    classes: np.ndarray
+
+
+class Source(Protocol):
+    """Rows and labels of a file."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes a pass reads; 0 if that is not known."""
+
+    @property
+    def facts(self) -> Facts | None:
+        """What is known before the first pass."""
+
+    @property
+    def left_out(self) -> int:
+        """How many lines could not be read and were skipped, in the last pass."""
+
+    @property
+    def bad(self) -> list[str]:
+        """What was wrong with the first of them."""
+
+    def blocks(self, start: Place = START) -> Iterator[RowBlock]:
+        """The rows from there on."""
+
+
+@dataclass
+class Unchanged:
+    """A file as it was at first; whoever reads it asks before and after whether it still is."""
+
+    path: Path
+    seen: tuple[int, int, int] | None = field(default=None, repr=False)
+
+    def check(self) -> int:
+        """Its size, if it is still the same file; a pipe is read but once and has none."""
+        try:
+            status = self.path.stat()
+        except OSError as error:
+            raise FileError(f"{self.path}: cannot read: {error.strerror or error}") from error
+        now = (status.st_size, status.st_mtime_ns, status.st_ino)
+        if self.seen is not None and now != self.seen:
+            raise FileError(f"{self.path}: the file has changed since training began: leave it alone, and start again")
+        self.seen = now
+        return status.st_size
+
+
+@dataclass
+class Several:
+    """Several files, one behind the other."""
+
+    parts: list[Source]
+
+    @property
+    def name(self) -> str:
+        """The first, and how many more there are."""
+        return f"{self.parts[0].name} and {len(self.parts) - 1} more"
+
+    @property
+    def size(self) -> int:
+        """All of them."""
+        return sum(part.size for part in self.parts)
+
+    @property
+    def facts(self) -> Facts | None:
+        """Of all, if each one knows."""
+        known = [part.facts for part in self.parts]
+        if any(facts is None for facts in known):
+            return None
+        classes = np.unique(np.concatenate([facts.classes for facts in known if facts]))
+        return Facts(sum(facts.n for facts in known if facts), max(facts.d for facts in known if facts), classes)
+
+    @property
+    def left_out(self) -> int:
+        """Of all files."""
+        return sum(part.left_out for part in self.parts)
+
+    @property
+    def bad(self) -> list[str]:
+        """Of all files."""
+        return [line for part in self.parts for line in part.bad]
+
+    def blocks(self, start: Place = START) -> Iterator[RowBlock]:
+        """All rows of all files from there on."""
+        rows, before = start.row, sum(part.size for part in self.parts[: start.file])
+        for number in range(start.file, len(self.parts)):
+            inside = start if number == start.file else START
+            base = rows - inside.row
+            for block in self.parts[number].blocks(inside):
+                rows = base + block.next.row
+                place = block.next._replace(file=number, row=rows)
+                yield block._replace(first=base + block.first, next=place, read=before + block.read)
+            before += self.parts[number].size

@@ -1,0 +1,182 @@
+"""Text to parsed blocks, in the order of the file: what reading it whole and reading it block by block share.
+
+One thread reads blocks of whole lines, compiled code parses several of them at a time. The first thing that is wrong is
+refused by line, with the remedy; or every line that is wrong is left out, and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.errors import DataError, ParameterError
+from maxmargin.rows.labels import first_refused
+from maxmargin.rows.parse import LARGEST_INDEX, Parsed, Room, explanation, parse
+from maxmargin.rows.streams import Block, blocks, opened
+
+BLOCK = 1 << 20
+NARROW = 2**31 - 1  # the most columns and pairs that int32 counts
+NUMBER = re.compile(rb"[-+.0-9eE]+")
+LONG_INDEX = re.compile(rb"([0-9]{10,19}):")
+
+Answer = tuple[Room, Parsed, list[int]]
+
+
+class Found(NamedTuple):
+    """A block and what is in it, good until the next one is asked for; which of its lines were left out, and why."""
+
+    block: Block
+    room: Room
+    parsed: Parsed
+    bad: list[str]
+    end: int  # of the block, in bytes of text from the beginning of the file
+    lines: int  # up to its end
+
+
+class Task(NamedTuple):
+    """What is asked of every block."""
+
+    path: Path
+    base: int
+    d: int | None
+    limit: int  # the largest column
+    lenient: bool  # whether lines that are wrong are left out
+    spare: list[Room]
+
+    def parse(self, block: Block) -> Answer:
+        """Parse one block; `size` is where it was refused, if it was. With it, where lines begin that are left out."""
+        room, bad = self._room(block.capacity), []
+        parsed = self._checked(block, room, 0)
+        while self.lenient and parsed.size < block.size:
+            start = block.text.rfind(b"\n", 0, parsed.size) + 1
+            end = block.text.find(b"\n", parsed.size)
+            bad.append(start)
+            parsed = self._checked(block, room, end + 1)
+        return (room, self._without(block, room, bad), bad) if bad else (room, parsed, bad)
+
+    def _without(self, block: Block, room: Room, bad: list[int]) -> Parsed:
+        """Parse the block as if those lines were empty, and leave them as they are."""
+        lines = [bytes(block.text[start : block.text.find(b"\n", start)]) for start in bad]
+        for start, line in zip(bad, lines, strict=True):
+            block.text[start : start + len(line)] = b" " * len(line)
+        parsed = self._checked(block, room, 0)
+        for start, line in zip(bad, lines, strict=True):
+            block.text[start : start + len(line)] = line
+        return parsed
+
+    def _checked(self, block: Block, room: Room, start: int) -> Parsed:
+        """Parse from a position on; `size` counts from the beginning of the block."""
+        parsed = self._compiled(block, room, start)
+        if parsed.size < block.size and self._is_wide(block, parsed.size):
+            room.indices = np.empty(room.indices.size, dtype=np.int64)
+            parsed = self._compiled(block, room, start)
+        if parsed.undecided:
+            parsed = settled(block, room, parsed)
+        if parsed.names:
+            parsed = names_checked(block, room, parsed, start)
+        return parsed
+
+    def _room(self, capacity: int) -> Room:
+        with suppress(IndexError):
+            room = self.spare.pop()
+            if room.capacity >= capacity:
+                return room
+        return Room(capacity)
+
+    def _compiled(self, block: Block, room: Room, start: int) -> Parsed:
+        limit = min(self.limit, NARROW - 1) if room.indices.dtype == np.int32 else self.limit
+        arrays = room.labels, room.label_text, room.ends, room.indices, room.values
+        parsed = parse(block.address() + start, block.size - start, self.base, limit, *arrays)
+        return parsed._replace(size=parsed.size + start)  # type: ignore[no-any-return]
+
+    def _is_wide(self, block: Block, position: int) -> bool:
+        """Whether the pair there was refused only because int32 cannot hold its column."""
+        found = LONG_INDEX.match(block.text, position)
+        return found is not None and NARROW <= int(found[1]) - self.base <= self.limit
+
+
+def text_task(path: Path, zero_based: bool, d: int | None, lenient: bool = False) -> Task:
+    """What to ask of a file; d is the number of features, where it is known."""
+    if d is not None and d < 1:
+        raise ParameterError(f"d = {d}: the number of features must be at least 1")
+    base = 0 if zero_based else 1
+    return Task(path, base, d, LARGEST_INDEX - base if d is None else d - 1, lenient, [])
+
+
+def in_order(
+    function: Callable[[Block], Answer], blocks: Iterator[Block], threads: int
+) -> Iterator[tuple[Block, Answer]]:
+    """Each block with its answer, in order; the caller's thread reads, a block a thread ahead at most."""
+    if threads == 1:
+        yield from ((block, function(block)) for block in blocks)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[tuple[Block, Future[Answer]]] = deque()
+        try:
+            for block in blocks:
+                waiting.append((block, pool.submit(function, block)))
+                if len(waiting) > threads:
+                    first, answer = waiting.popleft()
+                    yield first, answer.result()
+            for first, answer in waiting:
+                yield first, answer.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def settled(block: Block, room: Room, parsed: Parsed) -> Parsed:
+    """Let float() decide what compiled code could not; an infinite value is refused where it stands."""
+    address = block.address()
+    for numbers in (room.labels[: parsed.rows], room.values[: parsed.pairs]):
+        bits = numbers.view(np.int64)
+        for k in np.flatnonzero(np.isnan(numbers)):
+            position = (int(bits[k]) - address) & (2**51 - 1)
+            found = NUMBER.match(block.text, position)
+            numbers[k] = float(found[0]) if found else np.nan
+            if not np.isfinite(numbers[k]):
+                parsed = parsed._replace(size=min(parsed.size, position))
+    return parsed
+
+
+def names_checked(block: Block, room: Room, parsed: Parsed, start: int) -> Parsed:
+    """Refuse a label that is neither a number nor a name where it stands."""
+    row = first_refused(room.label_text[: parsed.label_bytes].tobytes())
+    if row is None:
+        return parsed
+    position = start
+    for line in bytes(block.text[start : block.size]).split(b"\n"):
+        row -= bool(line.split(b"#")[0].strip())
+        if row < 0:
+            break
+        position += len(line) + 1
+    return parsed._replace(size=min(parsed.size, position))
+
+
+def parsed_blocks(task: Task, threads: int, capacity: int = BLOCK, start: int = 0, lines: int = 0) -> Iterator[Found]:
+    """The file from byte `start` of its text on, which follows so many lines; refuses what is wrong."""
+    spare: list[Block] = []
+    with opened(task.path) as stream:
+        stream.skip(start)
+        for block, (room, parsed, bad) in in_order(task.parse, blocks(stream, capacity, spare, start == 0), threads):
+            if parsed.size < block.size:
+                raise DataError(complaint(task, block, parsed.size, lines))
+            said = [complaint(task, block, position, lines) for position in bad]
+            start, lines = start + block.size, lines + parsed.lines
+            yield Found(block, room, parsed, said, start, lines)
+            spare.append(block)
+            task.spare.append(room)
+
+
+def complaint(task: Task, block: Block, position: int, lines: int) -> str:
+    """What is wrong there, with file and line."""
+    start = block.text.rfind(b"\n", 0, position) + 1
+    line = bytes(block.text[start : block.text.find(b"\n", position)])
+    number = lines + block.text.count(b"\n", 0, position) + 1
+    return f"{task.path}:{number}: {explanation(line, position - start, task.base, task.d)}"

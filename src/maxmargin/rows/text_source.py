@@ -1,0 +1,77 @@
+"""A text file as a source of rows: parsed anew in each pass, a block at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from maxmargin.errors import DataError
+from maxmargin.rows.labels import label_array
+from maxmargin.rows.memory import Csr
+from maxmargin.rows.source import START, Facts, Place, RowBlock, Unchanged
+from maxmargin.rows.text_blocks import BLOCK, NARROW, Found, parsed_blocks, text_task
+
+TOLD = 5  # lines that were left out and are told of
+
+
+@dataclass
+class TextSource:
+    """LIBSVM text, plain or compressed."""
+
+    path: Path
+    zero_based: bool = False
+    d: int | None = None
+    threads: int = 1
+    capacity: int = BLOCK
+    lenient: bool = False
+    bad: list[str] = field(default_factory=list, repr=False)
+    left_out: int = 0
+
+    def __post_init__(self) -> None:
+        self.unchanged = Unchanged(self.path)
+        self.size = self.unchanged.check()
+        self.facts: Facts | None = None
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return str(self.path)
+
+    def blocks(self, start: Place = START) -> Iterator[RowBlock]:
+        """Parse from there on."""
+        self.unchanged.check()
+        task = text_task(self.path, self.zero_based, self.d, self.lenient)
+        row = start.row
+        if start == START:
+            self.left_out, self.bad = 0, []
+        for found in parsed_blocks(task, self.threads, self.capacity, start.at, start.line):
+            self.left_out += len(found.bad)
+            self.bad += found.bad[: TOLD - len(self.bad)]
+            count = found.parsed.rows
+            place = Place(0, found.end, row + count, found.lines)
+            if count:
+                read = int(found.block.part_read * self.size) if self.size else found.end
+                yield RowBlock(self.rows(found), labels(found), row, place, read)
+            row += count
+        self.unchanged.check()
+        if row == 0:
+            raise DataError(f"{self.path}: no rows: each line should read label index:value ...")
+
+    def rows(self, found: Found) -> Csr:
+        """The rows of a block, in memory of their own."""
+        count, pairs = found.parsed.rows, found.parsed.pairs
+        indices = found.room.indices[:pairs]
+        width = int(indices.max()) + 1 if pairs else 0
+        indptr = np.zeros(count + 1, dtype=np.int64)
+        indptr[1:] = found.room.ends[:count]
+        kind = np.int32 if width <= NARROW else np.int64
+        return Csr(found.room.values[:pairs].copy(), indices.astype(kind), indptr, self.d or width)
+
+
+def labels(found: Found) -> np.ndarray:
+    """The labels of a block."""
+    numbers, text = found.room.labels[: found.parsed.rows], found.room.label_text[: found.parsed.label_bytes]
+    return label_array(numbers.copy(), text, found.parsed.names > 0)

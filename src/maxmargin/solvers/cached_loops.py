@@ -1,0 +1,152 @@
+"""Dual cached loops: training while the file is read.
+
+Solves   max_α  Σ d_i(α_i) − ½‖w‖² − b²/(2B²),  as dual_coordinate does, for rows that do not fit in memory
+Loops    a reader streams the rows of the file, again and again, into a cache of bounded size; a trainer takes dual
+         steps on rows of the cache, picked at random. Neither waits for the other
+Evicts   a row at an end of its box, with a gradient beyond ±ε that holds it there, is thrown out by the trainer: it
+         would not move. ε is the largest gradient of the last round, and shrinks while the cache is over 90 % full. If
+         there is no room for what the reader brings, rows are thrown out at random; evict="random" does nothing else
+Keeps    w = Σ α_i y_i x_i after every step, α of all examples, whether in the cache or not
+Bias     none, regularised, or free: then the centre of a regularised one moves, as in dual_coordinate
+Costs    a step: one row
+After    Matsushima, Vishwanathan, Smola, KDD 2012
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.compiled import compiled
+from maxmargin.draws import draw_below
+from maxmargin.dual_terms import best, beyond, slope
+from maxmargin.errors import ParameterError
+from maxmargin.prefetch import prefetch
+from maxmargin.rows.cache import RowCache, drop, weight
+from maxmargin.rows.memory import Rows, announce, axpy, dot, fetch
+from maxmargin.solvers.base import ROW
+from maxmargin.solvers.passing import Passing
+
+EVICTIONS = ("active", "random")
+CROWDED = 0.9  # of the cache
+SHRINKS = 0.9  # ε, with every step in a crowded cache
+AT_ONCE = 2_000_000  # numbers visited before the trainer looks whether the reader has brought something
+PER_ROW = 4  # dual steps for each row that is read, where one thread does both
+
+
+@dataclass(frozen=True)
+class CachedLoops:
+    """Dual steps on the rows of a cache, which a reader fills."""
+
+    evict: str = "active"
+
+    name = "cached_loops"
+
+    def __post_init__(self) -> None:
+        if self.evict not in EVICTIONS:
+            raise ParameterError(f"evict={self.evict!r} is not known: choose one of {', '.join(EVICTIONS)}")
+
+    def trainer(self, state: Passing, rng: np.random.Generator) -> CacheTrainer:
+        """What works on a state."""
+        return CacheTrainer(state, rng, self.evict == "active")
+
+
+class CacheTrainer:
+    """The trainer, with its cache."""
+
+    def __init__(self, state: Passing, rng: np.random.Generator, active: bool) -> None:
+        self.state, self.rng, self.active = state, rng, active
+        self.cache: RowCache | None = None
+        self.epsilon, self.largest = np.inf, 0.0
+        self.round = self.sweep = self.evicted = 0
+        self.seed = int(rng.integers(1 << 62))
+
+    @property
+    def fill(self) -> float:
+        """What part of the cache is in use."""
+        return self.cache.fill if self.cache else 0.0
+
+    def take_in(self, rows: Rows, y: np.ndarray, first: int) -> None:
+        """Rows that the reader brings."""
+        state = self.state
+        if self.cache is None:
+            self.cache = RowCache(state.room_for_rows(), rows)
+        elif not self.cache.accepts(rows):
+            raise state.problem_with(first)
+        else:
+            self.cache.shrink(state.room_for_rows(), state.marks, state.alphas, self.rng)
+        self.evicted += self.cache.take_in(rows, y, first, state.marks, state.alphas, self.rng)
+
+    def steps_for(self, rows: int) -> int:
+        """How many dual steps go with so many rows that were read, where one thread does both."""
+        return PER_ROW * rows
+
+    def work(self, steps: int | None = None) -> None:
+        """Take dual steps on the rows of the cache: so many, or for some milliseconds."""
+        cache, state = self.cache, self.state
+        if cache is None or cache.count == 0:
+            return
+        if steps is None:
+            steps = max(1, int(AT_ONCE / ((cache.live / cache.count) / 12 + ROW)))
+        before = cache.count
+        state.b, state.s, cache.count, cache.live, self.epsilon, self.largest = visit(
+            cache.rows, cache.example, cache.y, cache.Q, cache.alpha, state.marks, state.alphas, state.term,
+            state.pull, state.w, state.b, state.s, cache.count, cache.live, steps, self.seed, self.active,
+            self.epsilon, self.largest, int(CROWDED * cache.limit),
+        )  # fmt: skip
+        self.seed = (self.seed + steps) % (1 << 62)
+        state.visited += steps
+        self.evicted += before - cache.count
+        self.round, self.sweep = self.round + steps, self.sweep + steps
+        if self.round >= state.n:
+            self.epsilon, self.largest, self.round = self.largest, 0.0, 0
+        if self.sweep >= cache.count:
+            state.move_centre()
+            self.sweep = 0
+
+    def write_back(self) -> None:
+        """Let the state know every α."""
+        if self.cache is not None:
+            self.cache.write_back(self.state.alphas)
+
+
+@compiled
+def visit(
+    rows, example, y, Q, alpha, marks, alphas, term, B2, w, b, s, count, live, steps, seed, active,
+    epsilon, largest, crowded,
+):  # fmt: skip
+    """Dual steps on rows picked at random; those that would not move are thrown out, if that is wanted."""
+    state = np.uint64(seed)
+    state, k = draw_below(state, count)
+    state, near = draw_below(state, count)
+    for _ in range(steps):
+        if count == 0:
+            break
+        state, far = draw_below(state, count)
+        announce(rows, far)
+        prefetch(alpha, far)
+        prefetch(y, far)
+        fetch(rows, near)
+        if k >= count:
+            k %= count
+        if live > crowded:
+            epsilon *= SHRINKS
+        m = y[k] * (dot(rows, k, w) + b)
+        a = alpha[k]
+        new = best(term, 0, a, m, Q[k] + B2)
+        change = (new - a) * y[k]
+        if change != 0.0:
+            alpha[k] = new
+            axpy(rows, k, change, w)
+            s += change
+            b += B2 * change
+        if active and beyond(term, 0, new, m) > epsilon:
+            live -= weight(rows, k)
+            count = drop(rows, example, y, Q, alpha, marks, alphas, k, count)
+        else:
+            largest = max(largest, abs(m - slope(term, 0, a)))
+        k, near = near, far
+        if near >= count > 0:
+            near %= count
+    return b, s, count, live, epsilon, largest

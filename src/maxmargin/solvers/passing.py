@@ -1,0 +1,135 @@
+"""Where a dual solver stands whose rows pass by: w, b and α of all examples, in memory that grows as rows are met."""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from typing import Any
+
+import numpy as np
+
+from maxmargin.budget import Budget
+from maxmargin.dual_terms import DualTerm
+from maxmargin.errors import FileError
+from maxmargin.rows.cache import POSITIVE
+from maxmargin.rows.memory import Rows, count_columns, count_rows
+from maxmargin.scratch import reserved
+from maxmargin.solvers.dual_coordinate import PULL
+from maxmargin.streamed import Streamed
+
+PART = 1 << 16  # examples at once, where all are looked at
+
+
+class Passing:
+    """w, b, s = Σ α_i y_i, α and marks; n and d are what has been met so far."""
+
+    def __init__(self, problem: Streamed, budget: Budget) -> None:
+        self.problem, self.budget = problem, budget
+        self.n = self.d = self.visited = 0
+        self.b = self.s = self.pull = 0.0
+        self.expected = 0.0  # examples
+        self.all_w = reserved(budget.total // 8, np.float64)
+        self.marks = reserved(0, np.uint8)
+        self.alphas = self.frozen = reserved(0, np.float64)
+        self.mapped: list[mmap.mmap] = []
+        self.touched = 0
+        self.term: DualTerm = problem.loss.dual_term(np.full(1, problem.C))
+
+    @property
+    def w(self) -> np.ndarray:
+        """The weights of the features that have been met."""
+        return self.all_w[: self.d]
+
+    def expect(self, rows: Rows, part_read: float) -> None:
+        """From the first block: about how many examples there will be, and how strongly a free bias is pulled."""
+        facts = self.problem.source.facts
+        self.expected = float(facts.n) if facts else 1.2 * count_rows(rows) / max(part_read, 1e-9)
+        if facts:
+            self.d = max(self.d, facts.d)
+        self.budget.for_rows(self.expected, self.d)
+        if self.problem.bias == "free":
+            square = float(np.sum(np.square(rows.values, dtype=np.float64))) / max(count_rows(rows), 1)
+            self.pull = PULL * max(square, 1.0 / self.problem.C)
+        else:
+            self.pull = self.problem.bias_square
+        self.make_room(int(self.expected) + 1)
+
+    def meet(self, rows: Rows, first: int) -> None:
+        """Room for the α of these rows and for the weights of their features."""
+        self.d = max(self.d, count_columns(rows))
+        self.n = max(self.n, first + count_rows(rows))
+        if self.d > len(self.all_w):
+            self.budget.for_rows(self.n, self.d)
+        if self.n > len(self.marks):
+            self.expected = max(self.expected, 1.5 * self.n)
+            self.make_room(int(self.expected))
+
+    def room_for_rows(self) -> int:
+        """What the budget leaves for rows."""
+        return self.budget.for_rows(max(self.expected, self.n), self.d)
+
+    def make_room(self, size: int) -> None:
+        """Room for the dual variables of so many examples, in memory or, where that is too much, in a file."""
+        marks, alphas, frozen = self.marks, self.alphas, self.frozen
+        self.mapped = []
+        self.marks = reserved(size, np.uint8)
+        self.alphas, self.frozen = self.variables(size), self.variables(size)
+        for new, old in ((self.marks, marks), (self.alphas, alphas), (self.frozen, frozen)):
+            new[: len(old)] = old[: len(new)]
+
+    def variables(self, size: int) -> np.ndarray:
+        """So many zeros."""
+        if not self.budget.on_disk(size):
+            return reserved(size, np.float64)
+        try:
+            with tempfile.TemporaryFile() as file:
+                file.truncate(8 * size)
+                mapping = mmap.mmap(file.fileno(), 8 * size)
+        except OSError as error:
+            raise FileError(
+                f"{tempfile.gettempdir()}: no room for {8 * size:,} bytes of dual variables "
+                f"({error.strerror or error}): set TMPDIR to a folder that has it"
+            ) from error
+        self.mapped.append(mapping)
+        return np.frombuffer(mapping, dtype=np.float64, count=size)
+
+    def relax(self) -> None:
+        """Let the file have back what memory holds of it."""
+        for mapping in self.mapped:
+            if hasattr(mapping, "madvise"):
+                mapping.madvise(mmap.MADV_DONTNEED)
+
+    def move_centre(self) -> None:
+        """The centre of a free bias goes to where b is."""
+        if self.problem.bias == "free":
+            self.b += self.pull * self.s
+
+    def freeze(self) -> None:
+        """Copy α for a certificate; with a free bias, made to balance by scaling the heavier side down."""
+        positive = negative = 0.0
+        for start in range(0, self.n, PART):
+            part = slice(start, min(start + PART, self.n))
+            self.frozen[part] = self.alphas[part]
+            plus = (self.marks[part] & POSITIVE) > 0
+            total = float(np.sum(self.frozen[part]))
+            on_plus = float(np.sum(self.frozen[part][plus]))
+            positive, negative = positive + on_plus, negative + (total - on_plus)
+        self.s = positive - negative
+        if self.problem.bias == "free" and positive != negative:
+            heavy, light = max(positive, negative), min(positive, negative)
+            for start in range(0, self.n, PART):
+                part = slice(start, min(start + PART, self.n))
+                plus = (self.marks[part] & POSITIVE) > 0
+                self.frozen[part][plus == (positive > negative)] *= light / heavy
+        self.relax()
+
+    def correct(self, sums: np.ndarray, w: np.ndarray) -> None:
+        """Take what rounding has left between w and w(α) out of w: w(α) of a frozen α is known now."""
+        if self.problem.bias != "free":
+            for start in range(0, self.d, PART):
+                part = slice(start, start + PART)
+                self.w[part] += sums[part] - w[part]
+
+    def problem_with(self, first: int) -> Any:
+        """Rows of another form than those before."""
+        return FileError(f"{self.problem.source.name}: rows from number {first} on have another form than those before")

@@ -1,0 +1,152 @@
+"""A problem whose rows pass by: what stays the same from pass to pass, and the certificate that rides on one.
+
+When a pass begins, a point (w, b) and a feasible α are frozen. As rows go by, their losses at that point are added up,
+and w(α) anew from the rows themselves. When the pass ends, P(w, b) − D(α) is a gap like any other: nothing in it comes
+from what a solver has kept.
+
+With a free bias the losses are added up for several b side by side, and the best of them counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from maxmargin.certificate import Certificate
+from maxmargin.errors import DataError, FileError
+from maxmargin.labels import show
+from maxmargin.losses import Loss
+from maxmargin.passes import add_combination, scores
+from maxmargin.rows.memory import Rows, count_columns
+from maxmargin.rows.source import Source
+
+SIDE = 8  # how many b are tried on either side
+WIDTH = 1.0  # how far they are apart at first, all of them,
+NARROWER = 0.25  # and in the next pass, if the best was not at an end
+ROUNDING = 1e-10
+PART = 1 << 20  # numbers that are squared at once
+
+
+@dataclass(frozen=True, eq=False)
+class Streamed:
+    """Rows that pass by, one C for all, a loss and a bias."""
+
+    source: Source
+    C: float
+    loss: Loss
+    bias: str
+    bias_scale: float = 1.0
+    name: str = ""
+
+    @property
+    def bias_square(self) -> float:
+        """B² of a regularised bias, 0 otherwise."""
+        return self.bias_scale**2 if self.bias == "regularised" else 0.0
+
+    def norm(self, w: np.ndarray, b: float) -> float:
+        """½‖w‖² + b²/(2B²), a part at a time: no second vector as long as w."""
+        square = sum(float(np.sum(np.square(w[start : start + PART]))) for start in range(0, len(w), PART))
+        return 0.5 * square + (0.5 * b * b / self.bias_square if self.bias_square else 0.0)
+
+    def losses(self, margins: np.ndarray) -> float:
+        """C Σ ℓ(m)."""
+        return self.C * float(np.sum(self.loss.value(margins)))
+
+    def worth(self, alpha: np.ndarray) -> float:
+        """Σ d(α)."""
+        return float(np.sum(self.loss.dual(alpha, np.full(len(alpha), self.C))))
+
+
+@dataclass
+class TwoSides:
+    """Labels as ±1, learnt as they come: the first that is seen is −1, the second +1; or one is +1, all others −1."""
+
+    source: str
+    positive: Any = None
+    seen: list[Any] = field(default_factory=list)
+
+    def signs(self, labels: np.ndarray, first: int) -> np.ndarray:
+        """+1 and −1 for the rows of a block."""
+        if self.positive is not None:
+            return np.where(labels == self.positive, 1.0, -1.0)
+        for label in np.unique(labels).tolist():
+            if label not in self.seen:
+                self.check(label, first + int(np.argmax(labels == label)))
+                self.seen.append(label)
+        return np.where(labels == self.seen[0], -1.0, 1.0)
+
+    def check(self, label: Any, row: int) -> None:
+        """Refuse what cannot be another class."""
+        if self.seen and isinstance(label, str) != isinstance(self.seen[0], str):
+            raise DataError(
+                f"{self.source}: row {row} (counted from 0) has the label {show(label)}: labels must be all numbers or "
+                "all names"
+            )
+        if len(self.seen) == 2:
+            raise MoreClassesError(label)
+
+    def check_both(self) -> None:
+        """After a whole pass."""
+        if self.positive is None and len(self.seen) < 2:
+            raise DataError(f"{self.source} holds 1 class only, {show(self.seen[0])}: training needs at least two")
+
+    @property
+    def turned(self) -> bool:
+        """Whether the class that was seen second comes first in order."""
+        return self.positive is None and self.seen[1] < self.seen[0]
+
+
+class MoreClassesError(Exception):
+    """A third label."""
+
+
+class Ride:
+    """What a pass adds up, for a frozen point."""
+
+    def __init__(self, problem: Streamed, w: np.ndarray, b: float, width: float, sums: np.ndarray) -> None:
+        self.problem, self.w = problem, w
+        self.tried = b + width * np.linspace(-1.0, 1.0, 2 * SIDE + 1) if problem.bias == "free" else np.array([b])
+        self.losses = np.zeros(len(self.tried))
+        self.sums, self.worth, self.balance, self.total = sums, 0.0, 0.0, 0.0
+        self.sums[:] = 0.0
+
+    def add(self, rows: Rows, y: np.ndarray, alpha: np.ndarray, first: int) -> None:
+        """Some rows, with their frozen α."""
+        if count_columns(rows) > len(self.w):
+            raise FileError(
+                f"{self.problem.source.name}: rows from number {first} on have features that they had not in the first "
+                "pass: the file has changed"
+            )
+        f = scores(rows, self.w)
+        for place, b in enumerate(self.tried):
+            self.losses[place] += self.problem.losses(y * (f + b))
+        signed = alpha * y
+        self.worth += self.problem.worth(alpha)
+        self.balance += float(np.sum(signed))
+        self.total += float(np.sum(alpha))
+        add_combination(rows, signed, self.sums)
+
+    @property
+    def best(self) -> int:
+        """Which b was best."""
+        return int(np.argmin(self.losses))
+
+    @property
+    def b(self) -> float:
+        """The best b that was tried."""
+        return float(self.tried[self.best])
+
+    @property
+    def at_an_end(self) -> bool:
+        """Whether a better one lies further out."""
+        return len(self.tried) > 1 and self.best in (0, len(self.tried) - 1)
+
+    def certificate(self) -> Certificate:
+        """Of the frozen point, when all rows have gone by; an α that is not balanced bounds nothing for a free bias."""
+        problem = self.problem
+        primal = problem.norm(self.w, self.b) + float(self.losses[self.best])
+        if problem.bias == "free" and abs(self.balance) > ROUNDING * max(self.total, 1e-300):
+            return Certificate(primal, -np.inf)
+        return Certificate(primal, self.worth - problem.norm(self.sums, problem.bias_square * self.balance))

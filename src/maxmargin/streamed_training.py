@@ -1,0 +1,154 @@
+"""Training from files that do not fit in memory: what was asked for in, a certified model out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from threading import Event
+
+import numpy as np
+
+from maxmargin.budget import Budget
+from maxmargin.certificate import summed
+from maxmargin.errors import DataError, ParameterError
+from maxmargin.interrupts import noticed
+from maxmargin.labels import check_kept, show, sides
+from maxmargin.losses import find_loss
+from maxmargin.model import LinearModel
+from maxmargin.multiclass import own_file, time_shares
+from maxmargin.out_of_core import Course, PassedOutcome
+from maxmargin.problem import penalty
+from maxmargin.results import Result, together
+from maxmargin.rows.cache import POSITIVE
+from maxmargin.rows.memory import count_columns
+from maxmargin.rows.source import Facts, Source
+from maxmargin.solve import Callback, Keeping, Limits
+from maxmargin.solvers.cached_loops import CachedLoops
+from maxmargin.streamed import MoreClassesError, Streamed, TwoSides
+
+WHY = "rows of a file that does not fit in memory: dual steps on some of them while the others are read"
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """What was asked for."""
+
+    source: Source
+    loss: str
+    C: float
+    lam: float | None
+    bias: str
+    bias_scale: float
+    method: CachedLoops
+    limits: Limits
+    budget: Budget
+    threads: int
+    seed: int
+    callback: Callback | None
+    keeping: Keeping
+
+
+def train_streamed(order: Order, asked: bool) -> Result:
+    """Two classes as they come; for more, all labels are looked up first, then one is trained after the other."""
+    source = order.source
+    facts = source.facts or (scan(source) if order.lam is not None else None)
+    strength = penalty(facts.n if facts else 1, order.C, order.lam)
+    if strength == np.inf:
+        raise ParameterError("C=inf is not for files that do not fit in memory: take a finite C")
+    problem = Streamed(source, strength, find_loss(order.loss), order.bias, float(order.bias_scale))
+    with noticed() as interrupt:
+        try:
+            if facts and len(facts.classes) > 2:
+                raise MoreClassesError
+            parts = [course(order, problem, TwoSides(source.name), interrupt).go()]
+        except MoreClassesError:
+            facts = facts or scan(source)
+            parts = one_after_another(order, problem, facts.classes, interrupt)
+    return result_of(order, problem, parts, facts.classes if facts and len(facts.classes) > 2 else None, asked)
+
+
+def one_after_another(order: Order, problem: Streamed, classes: np.ndarray, interrupt: Event) -> list[PassedOutcome]:
+    """Each class against the rest."""
+    shares, parts = time_shares(order.limits, len(classes)), []
+    for number, label in enumerate(classes.tolist()):
+        own = replace(order, limits=next(shares), keeping=own_file(order.keeping, number, len(classes)))
+        named = replace(problem, name=f"{show(label)} against the rest")
+        outcome = course(own, named, TwoSides(problem.source.name, label), interrupt).go()
+        parts.append(replace(outcome, w=outcome.w.copy(), alpha=np.zeros(0)))
+    return parts
+
+
+def course(order: Order, problem: Streamed, sides: TwoSides, interrupt: Event) -> Course:
+    """A training that is ready to go."""
+    return Course(
+        problem, order.method, order.limits, order.budget, threads=order.threads, seed=order.seed, sides=sides,
+        callback=order.callback, interrupt=interrupt, keeping=order.keeping,
+    )  # fmt: skip
+
+
+def scan(source: Source) -> Facts:
+    """A pass that looks at sizes and labels alone."""
+    n = d = 0
+    seen: np.ndarray | None = None
+    for block in source.blocks():
+        n, d = n + len(block.labels), max(d, count_columns(block.rows))
+        found = np.unique(block.labels)
+        if seen is not None and (found.dtype.kind == "U") != (seen.dtype.kind == "U"):
+            raise DataError(f"{source.name}: some labels are numbers and some are names: use one kind")
+        seen = found if seen is None else np.unique(np.concatenate([seen, found]))
+    assert seen is not None
+    return Facts(n, d, seen)
+
+
+def result_of(
+    order: Order, problem: Streamed, parts: list[PassedOutcome], classes: np.ndarray | None, asked: bool
+) -> Result:
+    """One result from the outcomes."""
+    if classes is None:
+        parts = [oriented(parts[0])]
+        classes = np.array(sorted(parts[0].sides.seen)) if len(parts[0].sides.seen) == 2 else None
+    if classes is None:
+        raise DataError(f"{order.source.name}: stopped before two classes were seen: give it more time")
+    classes = whole(classes)
+    check_kept(classes)
+    d, first = max(part.d for part in parts), parts[0]
+    support, signed = support_of(first) if len(parts) == 1 else (np.zeros(0, dtype=np.intp), np.zeros((len(parts), 0)))
+    training = {
+        "options": {"evict": order.method.evict}, "loss": order.loss, "bias": order.bias,
+        "bias_scale": float(order.bias_scale), "solver": order.method.name, "tol": order.limits.tol, "seed": order.seed,
+        "C": problem.C, "weighted": False, "n": len(first.marks), "d": d, "nnz": first.nnz,
+        "passes": sum(part.passes for part in parts), "memory": order.budget.total,
+    }  # fmt: skip
+    model = LinearModel(
+        classes,
+        np.stack([np.pad(part.w, (0, d - len(part.w))) for part in parts]),
+        np.array([part.b for part in parts]),
+        support,
+        signed,
+        summed(part.certificate for part in parts),
+        training,
+    )
+    assert len(sides(classes)) == len(parts)
+    result = together(model, parts, order.method.name, "you asked for it" if asked else WHY)
+    model.training |= {"status": result.status.value, "epochs": result.epochs}
+    return result
+
+
+def oriented(part: PassedOutcome) -> PassedOutcome:
+    """The class that comes second in order on the positive side."""
+    if len(part.sides.seen) == 2 and part.sides.turned:
+        return replace(part, w=-part.w, b=-part.b, marks=part.marks ^ POSITIVE)
+    return part
+
+
+def whole(classes: np.ndarray) -> np.ndarray:
+    """Labels that are whole numbers as whole numbers."""
+    if classes.dtype.kind == "f" and np.all(classes == np.floor(classes)) and np.all(np.abs(classes) <= 2.0**53):
+        return classes.astype(np.int64)
+    return classes
+
+
+def support_of(part: PassedOutcome) -> tuple[np.ndarray, np.ndarray]:
+    """The examples with an α above zero, and that α with the sign of its label."""
+    support = np.flatnonzero(part.alpha > 0.0)
+    signs = np.where(part.marks[support] & POSITIVE, 1.0, -1.0)
+    return support, (signs * part.alpha[support])[None, :]
