@@ -59,6 +59,28 @@ def test_it_reaches_the_optimum_that_is_reached_in_memory(file, loss, bias):
         assert exact.dual * (1 - 1e-9) <= result.certificate.primal <= exact.primal * (1 + 1.1e-3)
 
 
+@pytest.mark.parametrize("solver", ["block_minimization", "selective_blocks"])
+@pytest.mark.parametrize(("loss", "bias"), PAIRS)
+def test_its_forerunners_reach_the_optimum_too(file, loss, bias, solver):
+    exact = maxmargin.train(file, loss=loss, bias=bias, C=0.1, tol=1e-7).certificate
+    result = maxmargin.train(file, solver=solver, memory=TIGHT, loss=loss, bias=bias, C=0.1, tol=1e-3, max_seconds=30)
+    assert result.status is maxmargin.Status.CONVERGED
+    assert result.certificate.dual <= exact.primal * (1 + 1e-9)
+    assert exact.dual * (1 - 1e-9) <= result.certificate.primal <= exact.primal * (1 + 1.1e-3)
+    assert result.model.training["splitting"] > 0.0
+    assert result.seconds > result.model.training["splitting"]
+
+
+@pytest.mark.parametrize("solver", ["block_minimization", "selective_blocks"])
+def test_its_forerunners_go_on_from_a_checkpoint(file, solver, tmp_path):
+    same = {"solver": solver, "memory": TIGHT, "C": 0.1, "checkpoint": tmp_path / "kept"}
+    first = maxmargin.train(file, tol=1e-2, **same)
+    again = maxmargin.train(file, tol=1e-4, resume=True, **same)
+    assert again.status is maxmargin.Status.CONVERGED
+    assert again.history[: len(first.history)] == first.history
+    assert again.certificate.relative_gap <= 1e-4
+
+
 @pytest.mark.parametrize(("loss", "bias"), PAIRS)
 def test_what_it_certifies_is_what_a_pass_in_memory_certifies(file, loss, bias):
     X, y = maxmargin.read(file)
@@ -220,6 +242,19 @@ def test_dual_variables_go_to_a_file_when_memory_is_short(file, monkeypatch):
 def test_what_cannot_be_is_refused(file, options, message):
     with pytest.raises((ParameterError, RefusedError), match=message):
         maxmargin.train(file, solver="cached_loops", **options)
+
+
+@pytest.mark.parametrize(
+    ("solver", "options", "message"),
+    [
+        ("block_minimization", {"sweeps": 0}, "sweeps=0 must be"),
+        ("selective_blocks", {"sweeps": 1.5}, r"sweeps=1\.5 must be"),
+        ("selective_blocks", {"keep": 1.0}, r"keep=1\.0 must be"),
+    ],
+)
+def test_wrong_options_of_its_forerunners_are_refused(file, solver, options, message):
+    with pytest.raises(ParameterError, match=message):
+        maxmargin.train(file, solver=solver, options=options)
 
 
 def test_rows_in_memory_are_refused():

@@ -26,9 +26,11 @@ from maxmargin.checkpoint import recall
 from maxmargin.errors import FileError
 from maxmargin.outcome import Reading, Record, Status
 from maxmargin.rows.memory import Rows, count_stored
+from maxmargin.rows.source import RowBlock
+from maxmargin.rows.tables import TableSource
 from maxmargin.scratch import reserved
 from maxmargin.solve import Callback, Keeping, Limits, Outcome, progressed
-from maxmargin.solvers.passing import Passing
+from maxmargin.solvers.passing import Method, Passing
 from maxmargin.streamed import NARROWER, WIDTH, Ride, Streamed, TwoSides
 from maxmargin.tensorfile import read_tensors, write_tensors
 
@@ -71,7 +73,7 @@ class Course:
     def __init__(
         self,
         problem: Streamed,
-        method: Any,
+        method: Method,
         limits: Limits,
         budget: Budget,
         *,
@@ -87,7 +89,8 @@ class Course:
         self.identity = {**identity_of(problem, sides), "solver": repr(method), "seed": seed}
         self.state = Passing(problem, budget)
         self.trainer = method.trainer(self.state, np.random.default_rng(seed))
-        self.inline = threads == 1
+        self.shuffles = np.random.default_rng([seed, 1]) if method.reads_blocks else None
+        self.inline = threads == 1 or method.reads_blocks
         self.ride: Ride | None = None
         self.point, self.kept = (reserved(budget.total // 8, np.float64) for _ in range(2))
         self.sums = reserved(budget.total // 8, np.float64)
@@ -152,7 +155,7 @@ class Course:
         """The reader's side: every pass, block by block, with the sums of the certificate on the way."""
         while True:
             rows, ride = 0, self.ride
-            for block in self.problem.source.blocks():
+            for block in self.blocks():
                 y = self.sides.signs(block.labels, block.first)
                 if ride is not None:
                     last = block.first + len(y)
@@ -163,9 +166,20 @@ class Course:
                 yield Brought(block.rows, y, block.first, block.read)
             yield PassEnd(rows)
 
+    def blocks(self) -> Iterator[RowBlock]:
+        """A pass, in the order of the file or, of a block file, in any order."""
+        source = self.problem.source
+        if self.shuffles is None:
+            return source.blocks()
+        assert isinstance(source, TableSource)
+        assert source.facts is not None
+        assert source.facts.ends is not None
+        return source.blocks_in(self.shuffles.permutation(len(source.facts.ends)))
+
     def end_pass(self, end: PassEnd) -> Status | None:
         """A certificate, and what follows from it; then freeze for the next pass."""
         self.passes += 1
+        self.trainer.end_pass()
         self.sides.check_both()
         if end.rows != self.state.n:
             raise changed(self.problem, self.state.n)
@@ -379,6 +393,6 @@ def changed(problem: Streamed, n: int) -> FileError:
 def identity_of(problem: Streamed, sides: TwoSides) -> dict[str, Any]:
     """What makes this training this training."""
     return {
-        "file": problem.source.name, "size": problem.source.size, "loss": problem.loss.name, "C": problem.C,
-        "bias": problem.bias, "bias_scale": problem.bias_scale, "positive": sides.positive,
+        "file": problem.origin, "loss": problem.loss.name, "C": problem.C, "bias": problem.bias,
+        "bias_scale": problem.bias_scale, "positive": sides.positive,
     }  # fmt: skip

@@ -38,6 +38,7 @@ class Streamed:
     loss: Loss
     bias: str
     bias_scale: float = 1.0
+    origin: str = ""  # the file that was named, and its size
     name: str = ""
 
     @property

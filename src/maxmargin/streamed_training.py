@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from threading import Event
 
 import numpy as np
@@ -18,11 +23,14 @@ from maxmargin.multiclass import own_file, time_shares
 from maxmargin.out_of_core import Course, PassedOutcome
 from maxmargin.problem import penalty
 from maxmargin.results import Result, together
+from maxmargin.rows.blocks import convert
 from maxmargin.rows.cache import POSITIVE
 from maxmargin.rows.memory import count_columns
+from maxmargin.rows.open_source import open_source
 from maxmargin.rows.source import Facts, Source
+from maxmargin.rows.tables import TableSource
 from maxmargin.solve import Callback, Keeping, Limits
-from maxmargin.solvers.cached_loops import CachedLoops
+from maxmargin.solvers.passing import Method
 from maxmargin.streamed import MoreClassesError, Streamed, TwoSides
 
 WHY = "rows of a file that does not fit in memory: dual steps on some of them while the others are read"
@@ -38,7 +46,7 @@ class Order:
     lam: float | None
     bias: str
     bias_scale: float
-    method: CachedLoops
+    method: Method
     limits: Limits
     budget: Budget
     threads: int
@@ -49,12 +57,38 @@ class Order:
 
 def train_streamed(order: Order, asked: bool) -> Result:
     """Two classes as they come; for more, all labels are looked up first, then one is trained after the other."""
+    began, limit = time.perf_counter(), order.limits.max_seconds
+    with as_blocks(order) as ready:
+        splitting = time.perf_counter() - began
+        limits = order.limits if limit is None else replace(order.limits, max_seconds=max(limit - splitting, 0.0))
+        origin = f"{order.source.name}, {order.source.size} bytes"
+        result = trained(replace(ready, limits=limits), origin, asked)
+    result.seconds += splitting
+    result.model.training["splitting"] = splitting
+    return result
+
+
+@contextmanager
+def as_blocks(order: Order) -> Iterator[Order]:
+    """The same, for a method that wants a block file; what is not one is written to one for as long as it trains."""
+    facts = order.source.facts
+    if not order.method.reads_blocks or (isinstance(order.source, TableSource) and facts and facts.ends is not None):
+        yield order
+        return
+    with tempfile.TemporaryDirectory(prefix="maxmargin-") as folder:
+        path = Path(folder) / "blocks.arrow"
+        convert(order.source, path)
+        yield replace(order, source=open_source(path, capacity=order.budget.block))
+
+
+def trained(order: Order, origin: str, asked: bool) -> Result:
+    """The training itself, on rows of that origin."""
     source = order.source
     facts = source.facts or (scan(source) if order.lam is not None else None)
     strength = penalty(facts.n if facts else 1, order.C, order.lam)
     if strength == np.inf:
         raise ParameterError("C=inf is not for files that do not fit in memory: take a finite C")
-    problem = Streamed(source, strength, find_loss(order.loss), order.bias, float(order.bias_scale))
+    problem = Streamed(source, strength, find_loss(order.loss), order.bias, float(order.bias_scale), origin)
     with noticed() as interrupt:
         try:
             if facts and len(facts.classes) > 2:
@@ -113,7 +147,7 @@ def result_of(
     d, first = max(part.d for part in parts), parts[0]
     support, signed = support_of(first) if len(parts) == 1 else (np.zeros(0, dtype=np.intp), np.zeros((len(parts), 0)))
     training = {
-        "options": {"evict": order.method.evict}, "loss": order.loss, "bias": order.bias,
+        "options": vars(order.method).copy(), "loss": order.loss, "bias": order.bias,
         "bias_scale": float(order.bias_scale), "solver": order.method.name, "tol": order.limits.tol, "seed": order.seed,
         "C": problem.C, "weighted": False, "n": len(first.marks), "d": d, "nnz": first.nnz,
         "passes": sum(part.passes for part in parts), "memory": order.budget.total,

@@ -1,7 +1,7 @@
 """The block file: rows as they stand in memory, a record batch of an Arrow file for each block.
 
 Columns   label; indices and values, lists that are a CSR matrix as they stand, or values alone, lists of one length
-Facts     n, d and the labels: the metadata of the last batch, which is empty
+Facts     n, d, the labels and where blocks end: the metadata of the last batch, which is empty
 Reads     any Arrow library can; with pyarrow  pyarrow.ipc.open_file(path).read_all()
 """
 
@@ -48,6 +48,7 @@ def write(source: Source, stream: Any, compression: str, kind: type, watch: Watc
     options = pa.ipc.IpcWriteOptions(compression=None if compression == "none" else compression)
     writer, schema = None, None
     n, d, classes = 0, source.facts.d if source.facts else 0, np.zeros(0)
+    ends: list[int] = []
     for block in source.blocks():
         if isinstance(block.rows, Csr) and block.rows.d > 2**31 - 1 and kind is np.int32:
             raise WideError
@@ -60,13 +61,14 @@ def write(source: Source, stream: Any, compression: str, kind: type, watch: Watc
         writer.write_batch(batch)
         n, d = n + batch.num_rows, max(d, count_columns(block.rows))
         classes = np.unique(np.concatenate([classes.astype(block.labels.dtype), np.unique(block.labels)]))
+        ends.append(n)
         if watch:
             watch(block.read, n)
     assert writer is not None
-    words = json.dumps({"n": n, "d": d, "classes": classes.tolist()})
+    words = json.dumps({"n": n, "d": d, "classes": classes.tolist(), "ends": ends})
     writer.write_batch(pa.RecordBatch.from_pylist([], schema=schema), custom_metadata={KEY: words})
     writer.close()
-    return Facts(n, d, classes)
+    return Facts(n, d, classes, np.array(ends))
 
 
 def batch_of(rows: Rows, labels: np.ndarray, kind: type) -> Any:

@@ -103,6 +103,12 @@ class RowCache:
         )  # fmt: skip
         return before - self.count
 
+    def keep(self, wanted: np.ndarray, marks: Any, alphas: Any) -> None:
+        """Give up all rows but those that are wanted."""
+        arrays = self.example, self.y, self.Q, self.alpha, marks, alphas
+        self.count, self.live = drop_others(self.rows, *arrays, self.count, self.live, wanted)
+        self.push_together()
+
     def push_together(self) -> None:
         """Close the holes in the pool."""
         if isinstance(self.rows, Spans):
@@ -183,6 +189,16 @@ def drop_any(rows, example, y, Q, alpha, marks, alphas, count, live, room, seed)
         state, k = draw_below(state, count)
         live -= weight(rows, k)
         count = drop(rows, example, y, Q, alpha, marks, alphas, k, count)
+    return count, live
+
+
+@compiled
+def drop_others(rows, example, y, Q, alpha, marks, alphas, count, live, wanted):
+    """Give up the rows that are not wanted, the last first: whatever moves to a slot has been looked at."""
+    for k in range(count - 1, -1, -1):
+        if not wanted[k]:
+            live -= weight(rows, k)
+            count = drop(rows, example, y, Q, alpha, marks, alphas, k, count)
     return count, live
 
 

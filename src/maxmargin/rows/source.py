@@ -43,11 +43,12 @@ class RowBlock(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What a file says about itself: rows, features, labels."""
+    """What a file says about itself: rows, features, labels; a block file also the number behind each block's rows."""
 
     n: int
     d: int
     classes: np.ndarray
+    ends: np.ndarray | None = None
 
 
 class Source(Protocol):

@@ -68,6 +68,25 @@ class TableSource:
         if row == 0:
             raise DataError(f"{self.path}: no rows")
 
+    def blocks_in(self, order: np.ndarray) -> Iterator[RowBlock]:
+        """The blocks of a block file in another order."""
+        import pyarrow as pa
+
+        assert self.facts is not None
+        assert self.facts.ends is not None
+        self.unchanged.check()
+        starts = np.concatenate([[0], self.facts.ends[:-1]])
+        try:
+            with pa.OSFile(str(self.path)) as file:
+                reader = pa.ipc.open_file(file)
+                for done, number in enumerate(order.tolist(), 1):
+                    first = int(starts[number])
+                    rows, labels = self.taken(reader.get_batch(number), first)
+                    yield RowBlock(rows, labels, first, START, self.size * done // len(order))
+        except (pa.ArrowException, OSError) as error:
+            raise FileError(f"{self.path}: cannot read as {self.kind}: {' '.join(str(error).split())}") from error
+        self.unchanged.check()
+
     def batches(self, first: int) -> Iterator[tuple[Any, int]]:
         """Batches from number `first` on, each with the bytes read up to its end."""
         return {"csv": self.from_csv, "parquet": self.from_parquet, "arrow": self.from_arrow}[self.kind](first)
@@ -231,4 +250,4 @@ def block_file_facts(path: Path) -> Facts | None:
     if not said or KEY not in said:
         return None
     words = json.loads(said[KEY])
-    return Facts(words["n"], words["d"], np.array(words["classes"]))
+    return Facts(words["n"], words["d"], np.array(words["classes"]), np.array(words["ends"]))

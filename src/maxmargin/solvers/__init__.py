@@ -8,6 +8,7 @@ from typing import Any
 from maxmargin.errors import ParameterError
 from maxmargin.solvers.adaptive import Adaptive
 from maxmargin.solvers.base import Solver
+from maxmargin.solvers.block_minimization import BlockMinimization
 from maxmargin.solvers.cached_loops import CachedLoops
 from maxmargin.solvers.dual_coordinate import DualCoordinate
 from maxmargin.solvers.dual_pairs import DualPairs
@@ -16,10 +17,12 @@ from maxmargin.solvers.implicit import Implicit
 from maxmargin.solvers.interior_point import InteriorPoint
 from maxmargin.solvers.lbfgs import Lbfgs
 from maxmargin.solvers.newton import Newton
+from maxmargin.solvers.passing import Method
 from maxmargin.solvers.pegasos import Pegasos
 from maxmargin.solvers.pegasos_kernel import PegasosKernel
 from maxmargin.solvers.perceptron import Perceptron
 from maxmargin.solvers.second_order import SecondOrder
+from maxmargin.solvers.selective_blocks import SelectiveBlocks
 from maxmargin.solvers.sgd import Sgd
 from maxmargin.solvers.smo import Smo
 from maxmargin.solvers.smo_simple import SmoSimple
@@ -42,7 +45,8 @@ ALL: tuple[Solver, ...] = (
 )
 SOLVERS: dict[str, Solver] = {solver.name: solver for solver in ALL}
 KERNEL_SOLVERS: tuple[Solver, ...] = (Smo(), SmoSimpleKernel(), PegasosKernel())
-PASSING: dict[str, CachedLoops] = {method.name: method for method in (CachedLoops(),)}  # rows of files pass by
+METHODS: tuple[Method, ...] = (CachedLoops(), BlockMinimization(), SelectiveBlocks())
+PASSING: dict[str, Method] = {method.name: method for method in METHODS}  # the rows of files pass by
 WITH_KERNELS: dict[str, Solver] = {solver.name: solver for solver in KERNEL_SOLVERS}
 
 

@@ -42,6 +42,7 @@ class CachedLoops:
     evict: str = "active"
 
     name = "cached_loops"
+    reads_blocks = False
 
     def __post_init__(self) -> None:
         if self.evict not in EVICTIONS:
@@ -104,6 +105,9 @@ class CacheTrainer:
         if self.sweep >= cache.count:
             state.move_centre()
             self.sweep = 0
+
+    def end_pass(self) -> None:
+        """Nothing: the trainer knows no passes."""
 
     def write_back(self) -> None:
         """Let the state know every α."""

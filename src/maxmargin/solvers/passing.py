@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,6 +18,46 @@ from maxmargin.solvers.dual_coordinate import PULL
 from maxmargin.streamed import Streamed
 
 PART = 1 << 16  # examples at once, where all are looked at
+
+
+class Trainer(Protocol):
+    """What takes dual steps on rows that pass by."""
+
+    evicted: int
+
+    @property
+    def fill(self) -> float:
+        """What part of its memory is in use."""
+
+    def take_in(self, rows: Rows, y: np.ndarray, first: int) -> None:
+        """Rows that have come, examples `first` and on."""
+
+    def steps_for(self, rows: int) -> int:
+        """How many dual steps go with so many rows that were read, where one thread does both."""
+
+    def work(self, steps: int | None = None) -> None:
+        """Take dual steps: so many, or for some milliseconds."""
+
+    def end_pass(self) -> None:
+        """All rows have been here."""
+
+    def write_back(self) -> None:
+        """Let the state know every α."""
+
+
+class Method(Protocol):
+    """A way to train on rows that pass by; it may want a block file, to read its blocks in an order of its own."""
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+
+    @property
+    def reads_blocks(self) -> bool:
+        """Whether it wants a block file, and waits while it is read."""
+
+    def trainer(self, state: Passing, rng: np.random.Generator) -> Trainer:
+        """What works on a state."""
 
 
 class Passing:
