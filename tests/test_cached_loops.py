@@ -313,16 +313,15 @@ def test_a_checkpoint_of_another_training_is_refused(file, tmp_path):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_reader_that_dies_ends_the_training_with_its_error(file, threads, monkeypatch):
-    blocks, passes = TextSource.blocks, []
+    block_at, calls = TextSource.block_at, []
 
-    def dying(self, *start):
-        passes.append(1)
-        for number, block in enumerate(blocks(self, *start)):
-            if len(passes) == 2 and number == 3:
-                raise OSError(5, "Input/output error")
-            yield block
+    def dying(self, place):
+        calls.append(place)
+        if len(calls) == 40:
+            raise OSError(5, "Input/output error")
+        return block_at(self, place)
 
-    monkeypatch.setattr(TextSource, "blocks", dying)
+    monkeypatch.setattr(TextSource, "block_at", dying)
     with pytest.raises(OSError, match="Input/output error"):
         maxmargin.train(file, solver="cached_loops", memory=TIGHT, C=0.1, tol=1e-9, threads=threads)
     assert not [thread for thread in threading.enumerate() if thread.name == "maxmargin-reader"]

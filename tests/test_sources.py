@@ -241,3 +241,39 @@ def test_rows_of_sparse_blocks_have_int32_columns(tmp_path):
     block = next(iter(open_source(path).blocks()))
     assert isinstance(block.rows, Csr)
     assert block.rows.indices.dtype == np.int32
+
+
+def test_blocks_of_long_and_short_lines_begin_where_they_began(tmp_path):
+    rng, path = np.random.default_rng(0), tmp_path / "a.svm"
+    rows = [np.sort(rng.choice(3000, size, replace=False)) + 1 for size in rng.choice([1, 3, 30, 90, 400], 300)]
+    path.write_text("".join("1 " + " ".join(f"{j}:1" for j in row) + "\n" for row in rows))
+    for capacity in (64, 200, 500, 3000):
+        source = open_source(path, capacity=capacity)
+        blocks = list(source.blocks())
+        places = [block.place for block in blocks]
+        for k in rng.permutation(len(places))[:60]:
+            again = source.block_at(places[k])
+            assert again.next == blocks[k].next
+            assert np.array_equal(again.rows.indices, blocks[k].rows.indices)
+
+
+@pytest.mark.parametrize("kind", ["text", "arrow", "npy", "blocks", "several"])
+def test_blocks_can_be_read_in_any_order(kind, tmp_path):
+    path, more = written(kind, tmp_path)
+    source = open_source(path, capacity=SMALL, **more)
+    assert source.any_order
+    blocks = list(source.blocks())
+    places = source.places or [block.place for block in blocks]
+    assert len(places) == len(blocks)
+    for k in reversed(range(len(blocks))):
+        again = source.block_at(places[k])
+        assert again.first == blocks[k].first
+        assert again.next == blocks[k].next
+        assert np.array_equal(again.rows.values, blocks[k].rows.values)
+        assert np.array_equal(again.labels, blocks[k].labels)
+
+
+@pytest.mark.parametrize("kind", ["xz", "csv", "parquet"])
+def test_some_files_are_read_from_the_beginning_only(kind, tmp_path):
+    path, more = written(kind, tmp_path)
+    assert not open_source(path, capacity=SMALL, **more).any_order

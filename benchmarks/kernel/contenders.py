@@ -73,7 +73,11 @@ def taken_apart(fitted, gamma) -> Any:
     """The KernelModel of what scikit-learn's classes have fitted."""
     turned = -1.0 if len(fitted.classes_) == 2 else 1.0
     vectors = fitted.support_vectors_
-    vectors = sparse.csr_matrix(vectors) if sparse.issparse(vectors) else np.asarray(vectors, dtype=np.float64)
+    if sparse.issparse(vectors):
+        parts = sparse.csr_matrix(vectors)  # intelex leaves out the last columns if no support vector has them
+        vectors = sparse.csr_matrix((parts.data, parts.indices, parts.indptr), (parts.shape[0], fitted.n_features_in_))
+    else:
+        vectors = np.asarray(vectors, dtype=np.float64)
     coefficients = fitted.dual_coef_
     coefficients = coefficients.toarray() if sparse.issparse(coefficients) else np.asarray(coefficients)
     return maxmargin.KernelModel(

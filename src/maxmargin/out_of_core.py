@@ -11,12 +11,11 @@ on, writes the checkpoint, freezes where the trainer stands now, and lets the ne
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from queue import Empty, Full, Queue
-from threading import Event, Thread
-from typing import Any, NamedTuple
+from threading import Event
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +24,9 @@ from maxmargin.certificate import Certificate
 from maxmargin.checkpoint import recall
 from maxmargin.errors import FileError
 from maxmargin.outcome import Reading, Record, Status
-from maxmargin.rows.memory import Rows, count_stored
-from maxmargin.rows.source import RowBlock
-from maxmargin.rows.tables import TableSource
+from maxmargin.readers import Beside, Brought, Inline, PassEnd
+from maxmargin.rows.memory import count_stored
+from maxmargin.rows.source import Place, RowBlock
 from maxmargin.scratch import reserved
 from maxmargin.solve import Callback, Keeping, Limits, Outcome, progressed
 from maxmargin.solvers.passing import Method, Passing
@@ -37,23 +36,7 @@ from maxmargin.tensorfile import read_tensors, write_tensors
 KIND = "checkpoint of passes"
 CHECKPOINT_SECONDS = 120.0
 SHOWN_SECONDS = 0.5  # between two looks at how it is going
-WAITING = 2  # blocks that wait for the trainer
 PATIENCE = 24  # passes without progress
-
-
-class Brought(NamedTuple):
-    """Rows that the reader brings; what part of the file is read."""
-
-    rows: Rows
-    y: np.ndarray
-    first: int
-    read: int
-
-
-class PassEnd(NamedTuple):
-    """The end of a pass, with so many rows in it."""
-
-    rows: int
 
 
 @dataclass(eq=False)
@@ -89,7 +72,7 @@ class Course:
         self.identity = {**identity_of(problem, sides), "solver": repr(method), "seed": seed}
         self.state = Passing(problem, budget)
         self.trainer = method.trainer(self.state, np.random.default_rng(seed))
-        self.shuffles = np.random.default_rng([seed, 1]) if method.reads_blocks else None
+        self.shuffles, self.places = np.random.default_rng([seed, 1]), list[Place]()
         self.inline = threads == 1 or method.reads_blocks
         self.ride: Ride | None = None
         self.point, self.kept = (reserved(budget.total // 8, np.float64) for _ in range(2))
@@ -127,18 +110,17 @@ class Course:
 
     def turn(self, reader: Inline | Beside) -> Status | None:
         """Take what the reader has brought, work a little, look whether to stop."""
-        brought = reader.bring(wait=self.trainer.fill == 0.0)
+        brought, evicted = reader.bring(wait=self.trainer.fill == 0.0), self.trainer.evicted
         if isinstance(brought, PassEnd):
             if status := self.end_pass(brought):
                 return status
             reader.go_on()
         elif brought is not None:
             self.take_in(brought)
-        if not self.inline:
-            self.trainer.work()
-        elif isinstance(brought, Brought):
             self.trainer.work(self.trainer.steps_for(len(brought.y)))
-        self.state.relax()
+        elif not self.inline:
+            self.trainer.work()
+        self.state.relax(self.trainer.evicted - evicted, len(brought.y) if isinstance(brought, Brought) else 0)
         return self.end_asked() or self.look()
 
     def take_in(self, brought: Brought) -> None:
@@ -151,7 +133,7 @@ class Course:
         self.trainer.take_in(brought.rows, brought.y, brought.first)
         self.read = brought.read
 
-    def pass_over(self) -> Iterator[Brought | PassEnd]:
+    def pass_over(self) -> Generator[Brought | PassEnd]:
         """The reader's side: every pass, block by block, with the sums of the certificate on the way."""
         while True:
             rows, ride = 0, self.ride
@@ -167,14 +149,20 @@ class Course:
             yield PassEnd(rows)
 
     def blocks(self) -> Iterator[RowBlock]:
-        """A pass, in the order of the file or, of a block file, in any order."""
+        """A pass: blocks in a random order, new each time, where the file allows it and they are known already."""
         source = self.problem.source
-        if self.shuffles is None:
-            return source.blocks()
-        assert isinstance(source, TableSource)
-        assert source.facts is not None
-        assert source.facts.ends is not None
-        return source.blocks_in(self.shuffles.permutation(len(source.facts.ends)))
+        places = self.places or source.places
+        if places is not None and source.any_order:
+            source.check()
+            for done, number in enumerate(self.shuffles.permutation(len(places)).tolist(), 1):
+                yield source.block_at(places[number])._replace(read=source.size * done // len(places))
+            source.check()
+            return
+        places = []
+        for block in source.blocks():
+            places.append(block.place)
+            yield block
+        self.places = places
 
     def end_pass(self, end: PassEnd) -> Status | None:
         """A certificate, and what follows from it; then freeze for the next pass."""
@@ -309,80 +297,6 @@ class Course:
         self.nnz = words["nnz"]
         self.history = [recall(record) for record in words["history"]]
         self.freeze()
-
-
-class Inline:
-    """The reader in the trainer's own thread: a block when asked for."""
-
-    def __init__(self, passes: Any) -> None:
-        self.items = passes()
-
-    def __enter__(self) -> Inline:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.items.close()
-
-    def bring(self, wait: bool) -> Brought | PassEnd | None:
-        """The next block."""
-        return next(self.items)  # type: ignore[no-any-return]
-
-    def go_on(self) -> None:
-        """Begin the next pass."""
-
-
-class Beside:
-    """The reader in a thread beside: what it has read waits in a short queue."""
-
-    def __init__(self, passes: Any) -> None:
-        self.passes, self.stop, self.next_pass = passes, Event(), Event()
-        self.queue: Queue[Brought | PassEnd | BaseException] = Queue(WAITING)
-        self.thread = Thread(target=self.run, name="maxmargin-reader", daemon=True)
-
-    def __enter__(self) -> Beside:
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop.set()
-        self.next_pass.set()
-        self.thread.join()
-
-    def run(self) -> None:
-        """Read until told to stop; an error is handed over like a block."""
-        try:
-            for item in self.passes():
-                self.put(item)
-                if isinstance(item, PassEnd):
-                    self.next_pass.wait()
-                    self.next_pass.clear()
-                if self.stop.is_set():
-                    return
-        except BaseException as error:
-            self.put(error)
-
-    def put(self, item: Brought | PassEnd | BaseException) -> None:
-        """Wait for room in the queue, unless it is over."""
-        while not self.stop.is_set():
-            try:
-                self.queue.put(item, timeout=0.1)
-                return
-            except Full:
-                continue
-
-    def bring(self, wait: bool) -> Brought | PassEnd | None:
-        """What waits, if anything; where there is nothing else to do, wait for it, but not for ever."""
-        try:
-            item = self.queue.get(timeout=0.1) if wait else self.queue.get_nowait()
-        except Empty:
-            return None
-        if isinstance(item, BaseException):
-            raise item
-        return item
-
-    def go_on(self) -> None:
-        """Begin the next pass."""
-        self.next_pass.set()
 
 
 def changed(problem: Streamed, n: int) -> FileError:

@@ -34,6 +34,9 @@ class ArraySource:
         y = array_in(Path(self.y)) if isinstance(self.y, (str, Path)) else self.y
         self.labels = check_length(y, self.shape[0])
         self.facts = Facts(self.shape[0], self.shape[1], np.unique(self.labels))
+        self.at_once = max(1, self.capacity // max(self.dtype.itemsize * self.shape[1], 1))
+        self.places = [Place(0, 0, row) for row in range(0, self.shape[0], self.at_once)]
+        self.any_order = True
 
     @property
     def name(self) -> str:
@@ -43,23 +46,30 @@ class ArraySource:
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """Read from there on; a memory map would keep what it has seen in memory."""
         self.unchanged.check()
-        n, d = self.shape
-        at_once = max(1, self.capacity // max(self.dtype.itemsize * d, 1))
-        with self.path.open("rb") as file:
-            file.seek(self.offset + start.row * d * self.dtype.itemsize)
-            for first in range(start.row, n, at_once):
-                last = min(first + at_once, n)
-                values = np.fromfile(file, self.dtype, (last - first) * d)
-                if values.size < (last - first) * d:
-                    raise FileError(f"{self.path}: the file is cut short at row {first + values.size // max(d, 1)}")
-                values = as_float(values, self.name)
-                fault = first_not_finite(values)
-                if fault >= 0:
-                    row, column = divmod(fault, d)
-                    raise not_finite(self.name, first + row, column, values[fault])
-                place = Place(0, 0, last)
-                yield RowBlock(Dense(values.reshape(-1, d)), self.labels[first:last], first, place, file.tell())
+        for row in range(start.row, self.shape[0], self.at_once):
+            yield self.block_at(Place(0, 0, row))
         self.unchanged.check()
+
+    def check(self) -> None:
+        """Refuse to go on if the file has changed."""
+        self.unchanged.check()
+
+    def block_at(self, place: Place) -> RowBlock:
+        """The rows from there on, as many as make a block."""
+        (n, d), first = self.shape, place.row
+        last = min(first + self.at_once, n)
+        with self.path.open("rb") as file:
+            file.seek(self.offset + first * d * self.dtype.itemsize)
+            values = np.fromfile(file, self.dtype, (last - first) * d)
+            read = file.tell()
+        if values.size < (last - first) * d:
+            raise FileError(f"{self.path}: the file is cut short at row {first + values.size // max(d, 1)}")
+        values = as_float(values, self.name)
+        fault = first_not_finite(values)
+        if fault >= 0:
+            row, column = divmod(fault, d)
+            raise not_finite(self.name, first + row, column, values[fault])
+        return RowBlock(Dense(values.reshape(-1, d)), self.labels[first:last], place, Place(0, 0, last), read)
 
 
 def header(path: Path) -> tuple[tuple[int, int], np.dtype, int]:

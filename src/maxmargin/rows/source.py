@@ -2,6 +2,7 @@
 
     for block in source.blocks():           a pass over all rows, from the first to the last
     for block in source.blocks(place):      from the block on that begins there: `block.next` of the one before
+    source.block_at(place)                  that block alone, where files can be read in any order
 
 A source holds no more than a few blocks in memory. It knows its size in bytes and, for some kinds of file, how many
 rows and features there are. A file that is no longer what it was when the first pass began is refused.
@@ -33,13 +34,18 @@ START = Place()
 
 
 class RowBlock(NamedTuple):
-    """Some rows with their labels; the number of the first, where the next block begins, how many bytes were read."""
+    """Some rows with their labels; where they begin and where the next block does, and how many bytes were read."""
 
     rows: Rows
     labels: np.ndarray
-    first: int
+    place: Place
     next: Place
     read: int
+
+    @property
+    def first(self) -> int:
+        """The number of its first row."""
+        return self.place.row
 
 
 class Facts(NamedTuple):
@@ -74,8 +80,22 @@ class Source(Protocol):
     def bad(self) -> list[str]:
         """What was wrong with the first of them."""
 
+    @property
+    def places(self) -> list[Place] | None:
+        """Where blocks begin, if that is known before the first pass."""
+
+    @property
+    def any_order(self) -> bool:
+        """Whether a block can be read without those before it."""
+
+    def check(self) -> None:
+        """Refuse to go on if the file has changed."""
+
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """The rows from there on."""
+
+    def block_at(self, place: Place) -> RowBlock:
+        """The block that begins there."""
 
 
 @dataclass
@@ -103,6 +123,7 @@ class Several:
     """Several files, one behind the other."""
 
     parts: list[Source]
+    bases: dict[int, int] = field(default_factory=dict, repr=False)  # rows before each file, as far as they were read
 
     @property
     def name(self) -> str:
@@ -133,14 +154,40 @@ class Several:
         """Of all files."""
         return [line for part in self.parts for line in part.bad]
 
+    @property
+    def places(self) -> list[Place] | None:
+        """Not known."""
+        return None
+
+    @property
+    def any_order(self) -> bool:
+        """Whether all of them can."""
+        return all(part.any_order for part in self.parts)
+
+    def check(self) -> None:
+        """Of all files."""
+        for part in self.parts:
+            part.check()
+
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """All rows of all files from there on."""
         rows, before = start.row, sum(part.size for part in self.parts[: start.file])
         for number in range(start.file, len(self.parts)):
             inside = start if number == start.file else START
-            base = rows - inside.row
-            for block in self.parts[number].blocks(inside):
+            self.bases[number] = base = rows - inside.row if number != start.file else self.bases.get(number, 0)
+            for block in self.parts[number].blocks(inside._replace(row=inside.row - base) if inside.row else inside):
                 rows = base + block.next.row
-                place = block.next._replace(file=number, row=rows)
-                yield block._replace(first=base + block.first, next=place, read=before + block.read)
+                yield self.placed(block, number, before)
             before += self.parts[number].size
+
+    def block_at(self, place: Place) -> RowBlock:
+        """That block of that file."""
+        inside = place._replace(file=0, row=place.row - self.bases[place.file])
+        before = sum(part.size for part in self.parts[: place.file])
+        return self.placed(self.parts[place.file].block_at(inside), place.file, before)
+
+    def placed(self, block: RowBlock, number: int, before: int) -> RowBlock:
+        """A block as one of all files together."""
+        base = self.bases[number]
+        place, following = (there._replace(file=number, row=base + there.row) for there in (block.place, block.next))
+        return block._replace(place=place, next=following, read=before + block.read)

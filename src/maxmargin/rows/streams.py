@@ -99,9 +99,10 @@ class Block:
 
 
 def blocks(stream: Stream, capacity: int, spare: list[Block], at_start: bool = True) -> Iterator[Block]:
-    """Cut the stream behind newlines: blocks of about this many bytes, or as many as a long line needs.
+    """Cut the stream behind newlines: blocks of this many bytes at most, or twice, four times ... for a long line.
 
-    Blocks that the caller puts into `spare` are used again.
+    Where a block ends depends on where it begins and on nothing else. Blocks that the caller puts into `spare` are used
+    again.
     """
     rest, at_end = b"", False
     while not at_end:
@@ -109,7 +110,7 @@ def blocks(stream: Stream, capacity: int, spare: list[Block], at_start: bool = T
         cut = 0
         while cut == 0 and not at_end:
             if block.free == 0:
-                block = _begun(bytes(block.text[: block.size]), 0, [])
+                block = _begun(bytes(block.text[: block.size]), 2 * block.capacity, [])
             before, asked = block.size, block.free
             block.size += stream.fill(memoryview(block.text)[before : before + asked])
             at_end = block.size < before + asked
@@ -125,10 +126,12 @@ def blocks(stream: Stream, capacity: int, spare: list[Block], at_start: bool = T
 
 
 def _begun(rest: bytes, capacity: int, spare: list[Block]) -> Block:
-    """A block that begins with the rest of another, and has room for as much again."""
-    block = spare.pop() if spare else Block(max(capacity, 2 * len(rest) + 2))
-    if block.capacity < 2 * len(rest) + 2:
-        block = Block(2 * len(rest) + 2)
+    """A block that begins with the rest of another, and has room for more."""
+    while capacity < len(rest) + 2:
+        capacity *= 2
+    block = spare.pop() if spare else Block(capacity)
+    if block.capacity != capacity:
+        block = Block(capacity)
     block.text[: len(rest)] = rest
     block.size = len(rest)
     return block

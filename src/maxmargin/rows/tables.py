@@ -44,6 +44,7 @@ class TableSource:
         self.size = self.unchanged.check()
         self.left_out, self.bad = 0, list[str]()
         self.facts = block_file_facts(self.path) if self.kind == "arrow" else None
+        self.opened: Any = None
 
     @property
     def name(self) -> str:
@@ -60,32 +61,45 @@ class TableSource:
             for number, (batch, read) in enumerate(self.batches(start.at), start.at + 1):
                 if batch.num_rows:
                     rows, labels = self.taken(batch, row)
-                    row += batch.num_rows
-                    yield RowBlock(rows, labels, row - batch.num_rows, Place(0, number, row), read)
+                    place, row = Place(0, number - 1, row), row + batch.num_rows
+                    yield RowBlock(rows, labels, place, Place(0, number, row), read)
         except (pa.ArrowException, OSError) as error:
             raise FileError(f"{self.path}: cannot read as {self.kind}: {' '.join(str(error).split())}") from error
         self.unchanged.check()
         if row == 0:
             raise DataError(f"{self.path}: no rows")
 
-    def blocks_in(self, order: np.ndarray) -> Iterator[RowBlock]:
-        """The blocks of a block file in another order."""
+    @property
+    def places(self) -> list[Place] | None:
+        """Of a block file, which says where blocks end."""
+        if self.facts is None or self.facts.ends is None:
+            return None
+        starts = [0, *self.facts.ends[:-1].tolist()]
+        return [Place(0, number, row) for number, row in enumerate(starts)]
+
+    @property
+    def any_order(self) -> bool:
+        """Whether it is an Arrow file."""
+        return self.kind == "arrow"
+
+    def check(self) -> None:
+        """Refuse to go on if the file has changed."""
+        self.unchanged.check()
+
+    def block_at(self, place: Place) -> RowBlock:
+        """One batch of an Arrow file, which stays open for the next."""
         import pyarrow as pa
 
-        assert self.facts is not None
-        assert self.facts.ends is not None
-        self.unchanged.check()
-        starts = np.concatenate([[0], self.facts.ends[:-1]])
         try:
-            with pa.OSFile(str(self.path)) as file:
-                reader = pa.ipc.open_file(file)
-                for done, number in enumerate(order.tolist(), 1):
-                    first = int(starts[number])
-                    rows, labels = self.taken(reader.get_batch(number), first)
-                    yield RowBlock(rows, labels, first, START, self.size * done // len(order))
+            if self.opened is None:
+                self.opened = pa.ipc.open_file(pa.OSFile(str(self.path)))
+            batch = self.opened.get_batch(place.at)
         except (pa.ArrowException, OSError) as error:
             raise FileError(f"{self.path}: cannot read as {self.kind}: {' '.join(str(error).split())}") from error
-        self.unchanged.check()
+        rows, labels = self.taken(batch, place.row)
+        total, last = self.opened.num_record_batches, place.row + batch.num_rows
+        read = self.size * (place.at + 1) // total
+        return RowBlock(rows, labels, place, Place(0, place.at + 1, last), read)
 
     def batches(self, first: int) -> Iterator[tuple[Any, int]]:
         """Batches from number `first` on, each with the bytes read up to its end."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -49,6 +49,7 @@ class Task(NamedTuple):
     limit: int  # the largest column
     lenient: bool  # whether lines that are wrong are left out
     spare: list[Room]
+    spare_blocks: list[Block]
 
     def parse(self, block: Block) -> Answer:
         """Parse one block; `size` is where it was refused, if it was. With it, where lines begin that are left out."""
@@ -107,7 +108,7 @@ def text_task(path: Path, zero_based: bool, d: int | None, lenient: bool = False
     if d is not None and d < 1:
         raise ParameterError(f"d = {d}: the number of features must be at least 1")
     base = 0 if zero_based else 1
-    return Task(path, base, d, LARGEST_INDEX - base if d is None else d - 1, lenient, [])
+    return Task(path, base, d, LARGEST_INDEX - base if d is None else d - 1, lenient, [], [])
 
 
 def in_order(
@@ -159,19 +160,21 @@ def names_checked(block: Block, room: Room, parsed: Parsed, start: int) -> Parse
     return parsed._replace(size=min(parsed.size, position))
 
 
-def parsed_blocks(task: Task, threads: int, capacity: int = BLOCK, start: int = 0, lines: int = 0) -> Iterator[Found]:
+def parsed_blocks(task: Task, threads: int, capacity: int = BLOCK, start: int = 0, lines: int = 0) -> Generator[Found]:
     """The file from byte `start` of its text on, which follows so many lines; refuses what is wrong."""
-    spare: list[Block] = []
     with opened(task.path) as stream:
         stream.skip(start)
-        for block, (room, parsed, bad) in in_order(task.parse, blocks(stream, capacity, spare, start == 0), threads):
+        cut = blocks(stream, capacity, task.spare_blocks, start == 0)
+        for block, (room, parsed, bad) in in_order(task.parse, cut, threads):
             if parsed.size < block.size:
                 raise DataError(complaint(task, block, parsed.size, lines))
             said = [complaint(task, block, position, lines) for position in bad]
             start, lines = start + block.size, lines + parsed.lines
-            yield Found(block, room, parsed, said, start, lines)
-            spare.append(block)
-            task.spare.append(room)
+            try:
+                yield Found(block, room, parsed, said, start, lines)
+            finally:
+                task.spare_blocks.append(block)
+                task.spare.append(room)
 
 
 def complaint(task: Task, block: Block, position: int, lines: int) -> str:

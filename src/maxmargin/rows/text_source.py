@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from maxmargin.errors import DataError
+from maxmargin.errors import DataError, FileError
 from maxmargin.rows.labels import label_array
 from maxmargin.rows.memory import Csr
 from maxmargin.rows.source import START, Facts, Place, RowBlock, Unchanged
+from maxmargin.rows.streams import opened
 from maxmargin.rows.text_blocks import BLOCK, NARROW, Found, parsed_blocks, text_task
 
 TOLD = 5  # lines that were left out and are told of
@@ -33,7 +35,11 @@ class TextSource:
     def __post_init__(self) -> None:
         self.unchanged = Unchanged(self.path)
         self.size = self.unchanged.check()
+        self.task = text_task(self.path, self.zero_based, self.d, self.lenient)
         self.facts: Facts | None = None
+        self.places: list[Place] | None = None
+        with opened(self.path) as stream:
+            self.any_order = stream.kind == "plain" and stream.length > 0
 
     @property
     def name(self) -> str:
@@ -43,22 +49,39 @@ class TextSource:
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """Parse from there on."""
         self.unchanged.check()
-        task = text_task(self.path, self.zero_based, self.d, self.lenient)
-        row = start.row
+        place = start
         if start == START:
             self.left_out, self.bad = 0, []
-        for found in parsed_blocks(task, self.threads, self.capacity, start.at, start.line):
+        for found in parsed_blocks(self.task, self.threads, self.capacity, start.at, start.line):
             self.left_out += len(found.bad)
             self.bad += found.bad[: TOLD - len(self.bad)]
-            count = found.parsed.rows
-            place = Place(0, found.end, row + count, found.lines)
-            if count:
-                read = int(found.block.part_read * self.size) if self.size else found.end
-                yield RowBlock(self.rows(found), labels(found), row, place, read)
-            row += count
+            block = self.block(found, place)
+            place = block.next
+            if found.parsed.rows:
+                yield block
         self.unchanged.check()
-        if row == 0:
+        if place.row == 0:
             raise DataError(f"{self.path}: no rows: each line should read label index:value ...")
+
+    def check(self) -> None:
+        """Refuse to go on if the file has changed."""
+        self.unchanged.check()
+
+    def block_at(self, place: Place) -> RowBlock:
+        """Parse one block."""
+        with closing(parsed_blocks(self.task, 1, self.capacity, place.at, place.line)) as found_blocks:
+            for found in found_blocks:
+                block = self.block(found, place)
+                if found.parsed.rows:
+                    return block
+                place = block.next
+        raise FileError(f"{self.path}: the file has become shorter since training began: start again")
+
+    def block(self, found: Found, place: Place) -> RowBlock:
+        """A block that begins there."""
+        following = Place(0, found.end, place.row + found.parsed.rows, found.lines)
+        read = int(found.block.part_read * self.size) if self.size else found.end
+        return RowBlock(self.rows(found), labels(found), place, following, read)
 
     def rows(self, found: Found) -> Csr:
         """The rows of a block, in memory of their own."""

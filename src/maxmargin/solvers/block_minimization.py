@@ -17,10 +17,9 @@ import numpy as np
 
 from maxmargin.errors import ParameterError
 from maxmargin.problem import is_number
-from maxmargin.rows.cache import RowCache
 from maxmargin.rows.memory import Rows
 from maxmargin.solvers.dual_coordinate import sweep
-from maxmargin.solvers.passing import Passing
+from maxmargin.solvers.passing import Holder, Passing
 from maxmargin.solvers.sweeps import shuffle
 
 
@@ -41,30 +40,20 @@ class BlockMinimization:
         return BlockTrainer(state, rng, self.sweeps)
 
 
-class BlockTrainer:
+class BlockTrainer(Holder):
     """Fills its memory, optimises, empties it."""
 
     def __init__(self, state: Passing, rng: np.random.Generator, sweeps: int) -> None:
-        self.state, self.rng, self.sweeps = state, rng, sweeps
-        self.cache: RowCache | None = None
-        self.evicted = 0
-
-    @property
-    def fill(self) -> float:
-        """What part of the memory is in use."""
-        return self.cache.fill if self.cache else 0.0
+        super().__init__(state, rng)
+        self.sweeps = sweeps
 
     def take_in(self, rows: Rows, y: np.ndarray, first: int) -> None:
         """Rows that were loaded; if there is no room for them, those that are here have their turn first."""
-        state = self.state
-        if self.cache is None:
-            self.cache = RowCache(state.room_for_rows(), rows)
-        elif not self.cache.accepts(rows):
-            raise state.problem_with(first)
-        if not self.cache.has_room(rows):
+        state, cache = self.state, self.cache_for(rows, first)
+        if not cache.has_room(rows):
             self.optimise()
             self.make_room()
-        self.cache.take_in(rows, y, first, state.marks, state.alphas, self.rng)
+        cache.take_in(rows, y, first, state.marks, state.alphas, self.rng)
 
     def steps_for(self, rows: int) -> int:
         """None: all is done when memory is full."""
@@ -107,11 +96,6 @@ class BlockTrainer:
             order, below, above = order[:kept], low, high
             if kept == 0:
                 return
-
-    def write_back(self) -> None:
-        """Let the state know every α."""
-        if self.cache is not None:
-            self.cache.write_back(self.state.alphas)
 
 
 def check_sweeps(sweeps: int) -> None:

@@ -23,16 +23,16 @@ from maxmargin.draws import draw_below
 from maxmargin.dual_terms import best, beyond, slope
 from maxmargin.errors import ParameterError
 from maxmargin.prefetch import prefetch
-from maxmargin.rows.cache import RowCache, drop, weight
+from maxmargin.rows.cache import drop, weight
 from maxmargin.rows.memory import Rows, announce, axpy, dot, fetch
 from maxmargin.solvers.base import ROW
-from maxmargin.solvers.passing import Passing
+from maxmargin.solvers.passing import Holder, Passing
 
 EVICTIONS = ("active", "random")
 CROWDED = 0.9  # of the cache
 SHRINKS = 0.9  # ε, with every step in a crowded cache
-AT_ONCE = 2_000_000  # numbers visited before the trainer looks whether the reader has brought something
-PER_ROW = 4  # dual steps for each row that is read, where one thread does both
+AT_ONCE = 200_000  # numbers visited before the trainer looks whether the reader has brought something
+PER_ROW = 8  # dual steps for each row that is read; if the reader is slower than that, as many as there is time for
 
 
 @dataclass(frozen=True)
@@ -53,34 +53,23 @@ class CachedLoops:
         return CacheTrainer(state, rng, self.evict == "active")
 
 
-class CacheTrainer:
+class CacheTrainer(Holder):
     """The trainer, with its cache."""
 
     def __init__(self, state: Passing, rng: np.random.Generator, active: bool) -> None:
-        self.state, self.rng, self.active = state, rng, active
-        self.cache: RowCache | None = None
-        self.epsilon, self.largest = np.inf, 0.0
-        self.round = self.sweep = self.evicted = 0
+        super().__init__(state, rng)
+        self.active, self.epsilon, self.largest = active, np.inf, 0.0
+        self.round = self.sweep = 0
         self.seed = int(rng.integers(1 << 62))
-
-    @property
-    def fill(self) -> float:
-        """What part of the cache is in use."""
-        return self.cache.fill if self.cache else 0.0
 
     def take_in(self, rows: Rows, y: np.ndarray, first: int) -> None:
         """Rows that the reader brings."""
-        state = self.state
-        if self.cache is None:
-            self.cache = RowCache(state.room_for_rows(), rows)
-        elif not self.cache.accepts(rows):
-            raise state.problem_with(first)
-        else:
-            self.cache.shrink(state.room_for_rows(), state.marks, state.alphas, self.rng)
-        self.evicted += self.cache.take_in(rows, y, first, state.marks, state.alphas, self.rng)
+        state, cache = self.state, self.cache_for(rows, first)
+        cache.shrink(state.room_for_rows(), state.marks, state.alphas, self.rng)
+        self.evicted += cache.take_in(rows, y, first, state.marks, state.alphas, self.rng)
 
     def steps_for(self, rows: int) -> int:
-        """How many dual steps go with so many rows that were read, where one thread does both."""
+        """How many dual steps go with so many rows that were read."""
         return PER_ROW * rows
 
     def work(self, steps: int | None = None) -> None:
@@ -108,11 +97,6 @@ class CacheTrainer:
 
     def end_pass(self) -> None:
         """Nothing: the trainer knows no passes."""
-
-    def write_back(self) -> None:
-        """Let the state know every α."""
-        if self.cache is not None:
-            self.cache.write_back(self.state.alphas)
 
 
 @compiled

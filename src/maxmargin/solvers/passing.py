@@ -11,13 +11,14 @@ import numpy as np
 from maxmargin.budget import Budget
 from maxmargin.dual_terms import DualTerm
 from maxmargin.errors import FileError
-from maxmargin.rows.cache import POSITIVE
+from maxmargin.rows.cache import POSITIVE, RowCache
 from maxmargin.rows.memory import Rows, count_columns, count_rows
 from maxmargin.scratch import reserved
 from maxmargin.solvers.dual_coordinate import PULL
 from maxmargin.streamed import Streamed
 
 PART = 1 << 16  # examples at once, where all are looked at
+HELD = 0.02  # of the memory, for what is held of a file of dual variables
 
 
 class Trainer(Protocol):
@@ -33,7 +34,7 @@ class Trainer(Protocol):
         """Rows that have come, examples `first` and on."""
 
     def steps_for(self, rows: int) -> int:
-        """How many dual steps go with so many rows that were read, where one thread does both."""
+        """How many dual steps go with so many rows that were read."""
 
     def work(self, steps: int | None = None) -> None:
         """Take dual steps: so many, or for some milliseconds."""
@@ -43,6 +44,33 @@ class Trainer(Protocol):
 
     def write_back(self) -> None:
         """Let the state know every α."""
+
+
+class Holder:
+    """What every trainer has: a cache for rows of a state, made when the first of them come."""
+
+    def __init__(self, state: Passing, rng: np.random.Generator) -> None:
+        self.state, self.rng = state, rng
+        self.cache: RowCache | None = None
+        self.evicted = 0
+
+    @property
+    def fill(self) -> float:
+        """What part of the cache is in use."""
+        return self.cache.fill if self.cache else 0.0
+
+    def cache_for(self, rows: Rows, first: int) -> RowCache:
+        """The cache, if these rows can be held in it beside the others."""
+        if self.cache is None:
+            self.cache = RowCache(self.state.room_for_rows(), rows)
+        elif not self.cache.accepts(rows):
+            raise self.state.problem_with(first)
+        return self.cache
+
+    def write_back(self) -> None:
+        """Let the state know every α."""
+        if self.cache is not None:
+            self.cache.write_back(self.state.alphas)
 
 
 class Method(Protocol):
@@ -133,8 +161,15 @@ class Passing:
         self.mapped.append(mapping)
         return np.frombuffer(mapping, dtype=np.float64, count=size)
 
-    def relax(self) -> None:
-        """Let the file have back what memory holds of it."""
+    def relax(self, visited: int = 0, read: int = 0) -> None:
+        """Let the file have back what memory holds of it, once that is much.
+
+        Each of the `visited` variables is on a page of its own, those that were `read` lie beside each other.
+        """
+        self.touched += mmap.PAGESIZE * visited + 2 * 8 * read
+        if not self.mapped or self.touched < HELD * self.budget.total:
+            return
+        self.touched = 0
         for mapping in self.mapped:
             if hasattr(mapping, "madvise"):
                 mapping.madvise(mmap.MADV_DONTNEED)
@@ -150,6 +185,7 @@ class Passing:
         for start in range(0, self.n, PART):
             part = slice(start, min(start + PART, self.n))
             self.frozen[part] = self.alphas[part]
+            self.relax(read=PART)
             plus = (self.marks[part] & POSITIVE) > 0
             total = float(np.sum(self.frozen[part]))
             on_plus = float(np.sum(self.frozen[part][plus]))
@@ -161,7 +197,7 @@ class Passing:
                 part = slice(start, min(start + PART, self.n))
                 plus = (self.marks[part] & POSITIVE) > 0
                 self.frozen[part][plus == (positive > negative)] *= light / heavy
-        self.relax()
+                self.relax(read=PART)
 
     def correct(self, sums: np.ndarray, w: np.ndarray) -> None:
         """Take what rounding has left between w and w(α) out of w: w(α) of a frozen α is known now."""
