@@ -94,6 +94,7 @@ def test_what_it_certifies_is_what_a_pass_in_memory_certifies(file, loss, bias):
         assert again.primal == pytest.approx(result.certificate.primal, rel=1e-3)
     else:
         assert again.primal == pytest.approx(result.certificate.primal, rel=1e-10)
+    assert again.dual == pytest.approx(result.certificate.dual, rel=1e-9)
     assert np.all(result.alpha >= 0.0)
 
 
@@ -342,6 +343,40 @@ def test_a_file_that_shrinks_or_grows_while_training_is_an_error(file, threads, 
                 copy, solver="cached_loops", memory=TIGHT, C=10.0, tol=1e-12, threads=threads, callback=once,
                 max_seconds=20,
             )  # fmt: skip
+
+
+def test_a_checkpoint_of_other_labels_is_refused(tmp_path):
+    X, y = overlapping(n=300)
+    np.save(tmp_path / "X.npy", X)
+    same = {"solver": "cached_loops", "memory": "8MB", "checkpoint": tmp_path / "kept", "threads": 1}
+    maxmargin.train(tmp_path / "X.npy", y, **same)
+    with pytest.raises(FileError, match="the checkpoint is of another run: file was"):
+        maxmargin.train(tmp_path / "X.npy", -y, resume=True, **same)
+    again = maxmargin.train(tmp_path / "X.npy", y, resume=True, **same)
+    assert again.status is maxmargin.Status.CONVERGED
+    assert again.certificate.relative_gap <= 1e-4
+
+
+def test_limits_leave_something_proved(file):
+    result = maxmargin.train(file, solver="cached_loops", memory=TIGHT, C=0.1, tol=1e-12, threads=1, max_epochs=1)
+    assert result.status is maxmargin.Status.EPOCH_LIMIT
+    assert np.isfinite(result.certificate.relative_gap)
+    loose = maxmargin.train(file, solver="cached_loops", memory=TIGHT, C=0.1, tol=2.0, threads=1)
+    assert loose.certificate.relative_gap <= 2.0
+
+
+def test_a_callback_sees_every_certificate(file):
+    seen = []
+    result = maxmargin.train(
+        file,
+        solver="cached_loops",
+        memory=TIGHT,
+        C=0.1,
+        tol=1e-2,
+        threads=1,
+        callback=seen.append,
+    )
+    assert [record for record in seen if record in result.history] == result.history
 
 
 def test_a_disk_that_is_full_leaves_the_old_checkpoint(file, tmp_path, monkeypatch):

@@ -111,6 +111,8 @@ def test_a_warm_start_saves_epochs():
     assert nearby.certificate.relative_gap <= 1e-6
     with pytest.raises(ParameterError, match="warm is of 3000 rows"):
         maxmargin.train(X[:100], y[:100], warm=cold)
+    with pytest.raises(ParameterError, match=r"warm is of \d+ features"):
+        maxmargin.train(X[:, :2], y, warm=cold)
 
 
 def test_data_frames_and_lists_are_welcome():

@@ -94,6 +94,10 @@ blas_on_one_thread = Single()  # while our own threads multiply matrices, each b
 
 def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) -> None:
     """Call work(item) for each, on `threads` threads, this one among them: whoever is free takes the next."""
+    if threads == 1 or len(items) <= 1:
+        for item in items:
+            work(item)
+        return
     waiting = deque(items)
 
     def share() -> None:

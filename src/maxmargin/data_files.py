@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,18 +10,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from maxmargin.budget import Budget, half_of_free
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.rows.collect import collect
-from maxmargin.rows.memory import Rows
+from maxmargin.rows.expand import Expansion, Kmers
+from maxmargin.rows.memory import Rows, count_stored
 from maxmargin.rows.open_source import files_of, kind_of, open_source
 from maxmargin.rows.source import Source
-from maxmargin.rows.streams import opened
+from maxmargin.rows.streams import is_plain
 from maxmargin.rows.take import take
 from maxmargin.rows.text import read_text
 
 COPIES = 4.0  # how often the rows must fit in the memory that is allowed: they, and what solvers keep beside them
-UNPACKED = 6.0  # how much larger text is than its compressed file, about
+UNPACKED = 6.0  # how much larger text is than its compressed file, about,
+PACKED_TABLE = 4.0  # and rows of a table, which may be compressed
+PARSERS = 4  # threads that parse at once, at most: each holds blocks
 WAYS = ("refuse", "skip")
 
 
@@ -42,6 +48,8 @@ class Files:
     on_bad_line: str = "refuse"
     threads: int = 1
     memory: Budget | None = None
+    expansion: Expansion | None = None
+    width: int | None = None  # features of rows that need no labels
 
     def __post_init__(self) -> None:
         if self.on_bad_line not in WAYS:
@@ -57,10 +65,26 @@ class Files:
         """How much memory training may take."""
         return self.memory or half_of_free()
 
+    @property
+    def again(self) -> bool:
+        """Whether they can be read more than once."""
+        return all(path.is_file() for path in files_of(self.given))
+
+    @property
+    def identity(self) -> str:
+        """What tells these rows from others: files and sizes, and all that changes what is read of them."""
+        sizes = [f"{path.name} ({path.stat().st_size} bytes)" for path in files_of(self.given)]
+        said = [*sizes, f"label {self.label}", f"zero_based {self.zero_based}", self.on_bad_line]
+        if isinstance(self.y, (str, os.PathLike)):
+            said.append(f"labels of {Path(self.y).name} ({Path(self.y).stat().st_size} bytes)")
+        elif self.y is not None:
+            said.append(hashlib.blake2b(repr(np.asarray(self.y).tolist()).encode(), digest_size=8).hexdigest())
+        return ", ".join(said)
+
     def read(self) -> tuple[Rows, Any]:
         """All rows and labels."""
         paths = files_of(self.given)
-        if len(paths) > 1 or self.on_bad_line == "skip" or kind_of(paths[0]) != "text":
+        if len(paths) > 1 or self.on_bad_line == "skip" or self.kmers or kind_of(paths[0]) != "text":
             rows, labels = collect(self.source)
             return take(rows), labels
         if self.y is not None:
@@ -68,12 +92,19 @@ class Files:
         rows, labels = read_text(paths[0], zero_based=self.zero_based, threads=self.threads)
         return take(rows), labels
 
+    @property
+    def kmers(self) -> int | None:
+        """How long words are, if the files hold sequences."""
+        return self.expansion.k if isinstance(self.expansion, Kmers) else None
+
     @cached_property
     def source(self) -> Source:
         """The same as a source; while one thread trains, the others parse."""
         return open_source(
-            self.given, self.y, label=self.label, zero_based=self.zero_based, threads=max(1, self.threads - 1),
+            self.given, self.y, label=self.label, zero_based=self.zero_based,
+            threads=min(max(1, self.threads - 1), PARSERS),
             capacity=self.budget.block, lenient=self.on_bad_line == "skip",
+            kmers=self.kmers, width=self.width,
         )  # fmt: skip
 
     @property
@@ -85,7 +116,15 @@ class Files:
 
     def too_large(self) -> bool:
         """Whether rows in memory, with what solvers need, would take more than is allowed."""
-        return COPIES * sum(size_in_memory(path) for path in files_of(self.given)) > self.budget.total
+        sizes = sum(size_in_memory(path) for path in files_of(self.given))
+        return COPIES * self.growth() * sizes > self.budget.total
+
+    def growth(self) -> float:
+        """How much longer rows become, by the first block of them."""
+        if self.expansion is None:
+            return 1.0
+        rows = next(self.source.blocks()).rows
+        return float(np.sum(self.expansion.sizes(rows))) / max(count_stored(rows), 1)
 
 
 def size_in_memory(path: Path) -> float:
@@ -94,7 +133,13 @@ def size_in_memory(path: Path) -> float:
         size = float(path.stat().st_size)
     except OSError:
         return 0.0  # what is wrong with it is said by whoever reads it
-    if not path.is_file() or kind_of(path) != "text":
+    if not path.is_file():
         return size
-    with opened(path) as stream:
-        return size if stream.kind == "plain" else UNPACKED * size
+    kind = kind_of(path)
+    if kind in ("parquet", "arrow"):
+        return PACKED_TABLE * size
+    if kind == "csv":
+        return UNPACKED * size if path.suffix != ".csv" else size
+    if kind == "npy":
+        return size
+    return size if is_plain(path) else UNPACKED * size

@@ -15,8 +15,7 @@ REQUESTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 def noticed() -> Iterator[threading.Event]:
     """An event that Ctrl-C sets while the block runs; where it cannot or should not, nothing changes."""
     requested = threading.Event()
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if not in_main_thread or signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
+    if threading.current_thread() is not threading.main_thread():
         yield requested
         return
 
@@ -34,5 +33,6 @@ def noticed() -> Iterator[threading.Event]:
 
 
 def untouched(number: signal.Signals) -> bool:
-    """Whether nobody else answers it; Ctrl-C is ours in any case."""
-    return number is signal.SIGINT or signal.getsignal(number) is signal.SIG_DFL
+    """Whether nobody else answers it or wants it ignored; Ctrl-C is ours whoever answers it."""
+    now = signal.getsignal(number)
+    return now not in (signal.SIG_IGN, None) if number is signal.SIGINT else now is signal.SIG_DFL

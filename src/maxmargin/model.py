@@ -26,7 +26,9 @@ from maxmargin.labels import KEPT_KINDS, sides
 from maxmargin.libsvm_model import is_libsvm_model, read_libsvm_model
 from maxmargin.losses import sigmoid
 from maxmargin.passes import scores
-from maxmargin.rows.memory import count_columns, count_rows
+from maxmargin.rows.dna import rows_of
+from maxmargin.rows.expand import Expansion, Kmers, find_expansion
+from maxmargin.rows.memory import Rows, count_columns, count_rows
 from maxmargin.rows.take import take
 from maxmargin.tensorfile import read_tensors, write_tensors
 
@@ -88,17 +90,31 @@ class LinearModel:
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Decision values: (n,) for two classes, above zero meaning the second; (n, k) for more."""
-        rows = take(X)
-        self.check_width(count_columns(rows), "X")
+        rows = self.expanded(X)
         columns = [scores(rows, w[: count_columns(rows)], thread_count(threads)) for w in self.w]
         values = np.column_stack(columns) + self.b if columns else np.zeros((count_rows(rows), 0))
         return np.asarray(values[:, 0] if len(self.classes) == 2 else values)
 
+    @property
+    def expansion(self) -> Expansion | None:
+        """What makes rows longer before they are decided on, if anything does."""
+        return find_expansion(self.training.get("expand"))
+
+    def expanded(self, X: Any) -> Rows:
+        """Rows of X as the weights see them; X may be a list of sequences where words are counted."""
+        expansion = self.expansion
+        if isinstance(expansion, Kmers) and isinstance(X, (list, tuple)) and all(isinstance(one, str) for one in X):
+            return rows_of(X, expansion.k)
+        rows = take(X)
+        self.check_width(count_columns(rows), "X")
+        return take(expansion.apply(rows)) if expansion else rows
+
     def check_width(self, d: int, name: str) -> None:
         """Refuse data with more features than the model knows; fewer are fine."""
-        if d > self.d:
+        known = int(self.training.get("input_d", self.d))
+        if d > known:
             raise DataError(
-                f"{name} has {d} features, but the model was trained with {self.d}: "
+                f"{name} has {d} features, but the model was trained with {known}: "
                 "predict on data prepared like the training data"
             )
 

@@ -25,7 +25,7 @@ from maxmargin.checkpoint import recall
 from maxmargin.errors import FileError
 from maxmargin.outcome import Reading, Record, Status
 from maxmargin.readers import Beside, Brought, Inline, PassEnd
-from maxmargin.rows.memory import count_stored
+from maxmargin.rows.memory import count_columns, count_stored
 from maxmargin.rows.source import Place, RowBlock
 from maxmargin.scratch import reserved
 from maxmargin.solve import Callback, Keeping, Limits, Outcome, progressed
@@ -37,6 +37,7 @@ KIND = "checkpoint of passes"
 CHECKPOINT_SECONDS = 120.0
 SHOWN_SECONDS = 0.5  # between two looks at how it is going
 PATIENCE = 24  # passes without progress
+PIECES = 0.25  # values of longer rows at a time, for each byte of a block
 
 
 @dataclass(eq=False)
@@ -48,6 +49,7 @@ class PassedOutcome(Outcome):
     marks: np.ndarray = field(repr=False)
     d: int
     nnz: int
+    input_d: int
 
 
 class Course:
@@ -84,7 +86,8 @@ class Course:
         self.earlier, self.started = 0.0, time.perf_counter()
         self.shown = self.saved = self.started
         self.counted = (self.started, 0)
-        self.nnz = 0
+        self.nnz = self.input_d = self.certificates = 0
+        self.exact = False  # whether the frozen α is the one with the best bound
         self.rate = 0.0
 
     @property
@@ -138,14 +141,16 @@ class Course:
         while True:
             rows, ride = 0, self.ride
             for block in self.blocks():
-                y = self.sides.signs(block.labels, block.first)
-                if ride is not None:
-                    last = block.first + len(y)
-                    if last > self.state.n:
-                        raise changed(self.problem, self.state.n)
-                    ride.add(block.rows, y, self.state.frozen[block.first : last], block.first)
-                rows += len(y)
-                yield Brought(block.rows, y, block.first, block.read)
+                signs = self.sides.signs(block.labels, block.first)
+                self.input_d = max(self.input_d, count_columns(block.rows))
+                for part, longer in self.problem.parts(block.rows, PIECES * self.budget.block):
+                    first, y = block.first + part.start, signs[part]
+                    if ride is not None:
+                        if first + len(y) > self.state.n:
+                            raise changed(self.problem, self.state.n)
+                        ride.add(longer, y, self.state.frozen[first : first + len(y)], first)
+                    rows += len(y)
+                    yield Brought(longer, y, first, block.read)
             yield PassEnd(rows)
 
     def blocks(self) -> Iterator[RowBlock]:
@@ -172,14 +177,18 @@ class Course:
         if end.rows != self.state.n:
             raise changed(self.problem, self.state.n)
         certificate = self.certified()
+        self.certificates += 1
         before, self.best = self.best, self.better(certificate)
         self.stale = 0 if self.passes <= 2 or progressed(before, self.best) else self.stale + 1
         self.history.append(self.record(certificate))
+        if self.callback and self.callback(self.history[-1]):
+            return Status.INTERRUPTED
         if self.best.meets(self.limits.tol):
             return Status.CONVERGED
         if self.stale >= PATIENCE:
             return Status.STALLED
-        if self.limits.max_epochs is not None and self.epochs >= self.limits.max_epochs:
+        limit = self.limits.max_epochs
+        if limit is not None and self.epochs >= limit and self.ride is not None:  # else nothing is proved yet
             return Status.EPOCH_LIMIT
         self.freeze()
         if self.keeping.checkpoint and time.perf_counter() - self.saved >= CHECKPOINT_SECONDS:
@@ -203,11 +212,12 @@ class Course:
             self.point, self.kept = self.kept, self.point
             self.kept_b = self.point_b
             best = Certificate(certificate.primal, best.dual)
+        self.exact = certificate.dual >= best.dual
         return Certificate(best.primal, max(best.dual, certificate.dual))
 
     def freeze(self) -> None:
         """The point and the α that the next pass will certify."""
-        state = self.state
+        state, self.exact = self.state, False
         self.trainer.write_back()
         state.freeze()
         self.point[: state.d] = state.w
@@ -252,12 +262,14 @@ class Course:
         if self.keeping.checkpoint and self.passes:
             self.save()
         state = self.state
-        proved = np.isfinite(self.best.primal) and len(self.history) > 1
+        if not self.exact:
+            state.freeze()
+        proved = self.certificates > 1 or self.best.meets(self.limits.tol)
         w, b = (self.kept, self.kept_b) if proved else (state.all_w, state.b)
         certificate = self.best if proved else Certificate(np.inf, max(self.best.dual, 0.0))
         return PassedOutcome(
-            w[: state.d], b, state.alphas[: state.n], certificate, status, self.epochs, self.seconds, self.history,
-            self.sides, self.passes, state.marks[: state.n], state.d, self.nnz,
+            w[: state.d], b, state.frozen[: state.n], certificate, status, self.epochs, self.seconds, self.history,
+            self.sides, self.passes, state.marks[: state.n], state.d, self.nnz, self.input_d,
         )  # fmt: skip
 
     def save(self) -> None:
@@ -265,19 +277,20 @@ class Course:
         assert self.keeping.checkpoint is not None
         self.trainer.write_back()
         state = self.state
-        n, d = state.n, state.d
-        tensors = {"w": state.w, "alpha": state.alphas[:n], "marks": state.marks[:n], "kept": self.kept[:d]}
+        n = state.n
+        tensors = {"w": state.w, "alpha": state.alphas[:n], "marks": state.marks[:n]}
         words = {
             "identity": self.identity, "b": state.b, "s": state.s, "pull": state.pull, "visited": state.visited,
-            "best": [self.best.primal, self.best.dual], "kept_b": self.kept_b, "width": self.width,
-            "nnz": self.nnz, "passes": self.passes, "seconds": self.seconds, "seen": self.sides.seen,
+            "width": self.width,
+            "nnz": self.nnz, "input_d": self.input_d, "passes": self.passes, "seconds": self.seconds,
+            "seen": self.sides.seen,
             "history": [asdict(record) for record in self.history],
         }  # fmt: skip
         write_tensors(self.keeping.checkpoint, KIND, tensors, words)
         self.saved = time.perf_counter()
 
     def restore(self, path: Path) -> None:
-        """Go on from a checkpoint, if it is of this training."""
+        """Go on from a checkpoint, if it is of this training; what it had proved is proved anew by the next pass."""
         tensors, words = read_tensors(path, KIND)
         for name, mine in self.identity.items():
             theirs = words["identity"].get(name)
@@ -288,13 +301,14 @@ class Course:
                 )
         state = self.state
         state.n, state.d, state.expected = len(tensors["alpha"]), len(tensors["w"]), float(len(tensors["alpha"]))
+        state.room_for_rows()
         state.make_room(state.n)
-        state.all_w[: state.d], self.kept[: state.d] = tensors["w"], tensors["kept"]
+        state.all_w[: state.d] = tensors["w"]
         state.alphas[: state.n], state.marks[: state.n] = tensors["alpha"], tensors["marks"] & 2
         state.b, state.s, state.pull, state.visited = words["b"], words["s"], words["pull"], words["visited"]
-        self.best, self.kept_b, self.width = Certificate(*words["best"]), words["kept_b"], words["width"]
+        self.width = words["width"]
         self.passes, self.earlier, self.sides.seen = words["passes"], words["seconds"], words["seen"]
-        self.nnz = words["nnz"]
+        self.nnz, self.input_d = words["nnz"], words["input_d"]
         self.history = [recall(record) for record in words["history"]]
         self.freeze()
 
@@ -307,6 +321,7 @@ def changed(problem: Streamed, n: int) -> FileError:
 def identity_of(problem: Streamed, sides: TwoSides) -> dict[str, Any]:
     """What makes this training this training."""
     return {
-        "file": problem.origin, "loss": problem.loss.name, "C": problem.C, "bias": problem.bias,
+        "file": problem.identity, "loss": problem.loss.name, "C": problem.C, "bias": problem.bias,
         "bias_scale": problem.bias_scale, "positive": sides.positive,
+        "expand": problem.expansion.text if problem.expansion else None,
     }  # fmt: skip

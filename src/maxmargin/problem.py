@@ -147,9 +147,7 @@ def pose(
     squared_norms: np.ndarray | None = None,
 ) -> Problem:
     """Check what a user gave and state the problem; `y` is ±1 already, `squared_norms` may be known."""
-    check_bias(bias)
-    if not (is_number(bias_scale) and 1e-100 < bias_scale < 1e100):
-        raise ParameterError(f"bias_scale={bias_scale!r} must be a positive number")
+    check_bias(bias, bias_scale)
     strength, weights = penalty(count_rows(rows), C, lam), checked_weights(weights, y)
     if strength == np.inf:
         problem = without_C(Problem(rows, y, weights, find_loss(loss), bias, bias_scale, threads=threads))
@@ -183,10 +181,12 @@ def check_size(problem: Problem) -> None:
         raise DataError(f"row {too_large[0]} (counted from 0) has values whose squares overflow: scale the features")
 
 
-def check_bias(bias: str) -> None:
+def check_bias(bias: str, bias_scale: float = 1.0) -> None:
     """Refuse what is no bias."""
     if bias not in BIASES:
         raise ParameterError(f"bias={bias!r} is not known: choose one of {', '.join(BIASES)}")
+    if not (is_number(bias_scale) and 1e-100 < bias_scale < 1e100):
+        raise ParameterError(f"bias_scale={bias_scale!r} must be a positive number")
 
 
 def penalty(n: int, C: float, lam: float | None) -> float:

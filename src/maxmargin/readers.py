@@ -100,9 +100,12 @@ class Beside:
             item = self.queue.get(timeout=0.1) if wait else self.queue.get_nowait()
         except Empty:
             return None
-        if isinstance(item, BaseException):
+        if not isinstance(item, BaseException):
+            return item
+        try:
             raise item
-        return item
+        finally:
+            del item  # its traceback holds this frame
 
     def go_on(self) -> None:
         """Begin the next pass."""

@@ -9,6 +9,7 @@ With a free bias the losses are added up for several b side by side, and the bes
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,8 @@ from maxmargin.errors import DataError, FileError
 from maxmargin.labels import show
 from maxmargin.losses import Loss
 from maxmargin.passes import add_combination, scores
-from maxmargin.rows.memory import Rows, count_columns
+from maxmargin.rows.expand import Expansion
+from maxmargin.rows.memory import Rows, count_columns, count_rows, part_of_rows
 from maxmargin.rows.source import Source
 
 SIDE = 8  # how many b are tried on either side
@@ -38,8 +40,9 @@ class Streamed:
     loss: Loss
     bias: str
     bias_scale: float = 1.0
-    origin: str = ""  # the file that was named, and its size
+    identity: str = ""  # what tells the rows from others
     name: str = ""
+    expansion: Expansion | None = None
 
     @property
     def bias_square(self) -> float:
@@ -50,6 +53,24 @@ class Streamed:
         """½‖w‖² + b²/(2B²), a part at a time: no second vector as long as w."""
         square = sum(float(np.sum(np.square(w[start : start + PART]))) for start in range(0, len(w), PART))
         return 0.5 * square + (0.5 * b * b / self.bias_square if self.bias_square else 0.0)
+
+    def features(self, d: int) -> int:
+        """How many features the solver sees where the file has d."""
+        return self.expansion.columns(d) if self.expansion else d
+
+    def parts(self, rows: Rows, most: float) -> Iterator[tuple[slice, Rows]]:
+        """Rows as the solver sees them: as they are, or made longer, no more than so many values at a time."""
+        n = count_rows(rows)
+        if self.expansion is None:
+            yield slice(0, n), rows
+            return
+        ends = np.cumsum(self.expansion.sizes(rows))
+        start = 0
+        while start < n:
+            before = ends[start - 1] if start else 0
+            stop = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)
+            yield slice(start, stop), self.expansion.apply(part_of_rows(rows, start, stop))
+            start = stop
 
     def losses(self, margins: np.ndarray) -> float:
         """C Σ ℓ(m)."""

@@ -25,6 +25,7 @@ from maxmargin.problem import penalty
 from maxmargin.results import Result, together
 from maxmargin.rows.blocks import convert
 from maxmargin.rows.cache import POSITIVE
+from maxmargin.rows.expand import Expansion
 from maxmargin.rows.memory import count_columns
 from maxmargin.rows.open_source import open_source
 from maxmargin.rows.source import Facts, Source
@@ -53,6 +54,8 @@ class Order:
     seed: int
     callback: Callback | None
     keeping: Keeping
+    expansion: Expansion | None
+    identity: str
 
 
 def train_streamed(order: Order, asked: bool) -> Result:
@@ -61,8 +64,7 @@ def train_streamed(order: Order, asked: bool) -> Result:
     with as_blocks(order) as ready:
         splitting = time.perf_counter() - began
         limits = order.limits if limit is None else replace(order.limits, max_seconds=max(limit - splitting, 0.0))
-        origin = f"{order.source.name}, {order.source.size} bytes"
-        result = trained(replace(ready, limits=limits), origin, asked)
+        result = trained(replace(ready, limits=limits), asked)
     result.seconds += splitting
     result.model.training["splitting"] = splitting
     return result
@@ -81,33 +83,46 @@ def as_blocks(order: Order) -> Iterator[Order]:
         yield replace(order, source=open_source(path, capacity=order.budget.block))
 
 
-def trained(order: Order, origin: str, asked: bool) -> Result:
-    """The training itself, on rows of that origin."""
+def trained(order: Order, asked: bool) -> Result:
+    """The training itself."""
     source = order.source
     facts = source.facts or (scan(source) if order.lam is not None else None)
     strength = penalty(facts.n if facts else 1, order.C, order.lam)
     if strength == np.inf:
         raise ParameterError("C=inf is not for files that do not fit in memory: take a finite C")
-    problem = Streamed(source, strength, find_loss(order.loss), order.bias, float(order.bias_scale), origin)
+    loss, scale = find_loss(order.loss), float(order.bias_scale)
+    problem = Streamed(source, strength, loss, order.bias, scale, order.identity, expansion=order.expansion)
+    began = time.perf_counter()
     with noticed() as interrupt:
-        try:
-            if facts and len(facts.classes) > 2:
-                raise MoreClassesError
-            parts = [course(order, problem, TwoSides(source.name), interrupt).go()]
-        except MoreClassesError:
+        parts = two_classes(order, problem, interrupt) if not facts or len(facts.classes) < 3 else []
+        if not parts:
             facts = facts or scan(source)
-            parts = one_after_another(order, problem, facts.classes, interrupt)
+            parts = one_after_another(order, problem, facts.classes, interrupt, began)
     return result_of(order, problem, parts, facts.classes if facts and len(facts.classes) > 2 else None, asked)
 
 
-def one_after_another(order: Order, problem: Streamed, classes: np.ndarray, interrupt: Event) -> list[PassedOutcome]:
+def two_classes(order: Order, problem: Streamed, interrupt: Event) -> list[PassedOutcome]:
+    """The outcome; none if a third class turns up."""
+    try:
+        return [course(order, problem, TwoSides(problem.source.name), interrupt).go()]
+    except MoreClassesError:
+        return []
+
+
+def one_after_another(
+    order: Order, problem: Streamed, classes: np.ndarray, interrupt: Event, began: float
+) -> list[PassedOutcome]:
     """Each class against the rest."""
-    shares, parts = time_shares(order.limits, len(classes)), []
+    limits, parts = order.limits, []
+    if limits.max_seconds is not None:
+        limits = replace(limits, max_seconds=max(limits.max_seconds - (time.perf_counter() - began), 0.0))
+    shares = time_shares(limits, len(classes))
     for number, label in enumerate(classes.tolist()):
         own = replace(order, limits=next(shares), keeping=own_file(order.keeping, number, len(classes)))
         named = replace(problem, name=f"{show(label)} against the rest")
         outcome = course(own, named, TwoSides(problem.source.name, label), interrupt).go()
-        parts.append(replace(outcome, w=outcome.w.copy(), alpha=np.zeros(0)))
+        marks = outcome.marks if number == 0 else outcome.marks[:0]
+        parts.append(replace(outcome, w=outcome.w.copy(), alpha=np.zeros(0), marks=marks))
     return parts
 
 
@@ -145,12 +160,13 @@ def result_of(
     classes = whole(classes)
     check_kept(classes)
     d, first = max(part.d for part in parts), parts[0]
+    expand = {"expand": order.expansion.text, "input_d": max(part.input_d for part in parts)} if order.expansion else {}
     support, signed = support_of(first) if len(parts) == 1 else (np.zeros(0, dtype=np.intp), np.zeros((len(parts), 0)))
     training = {
         "options": vars(order.method).copy(), "loss": order.loss, "bias": order.bias,
         "bias_scale": float(order.bias_scale), "solver": order.method.name, "tol": order.limits.tol, "seed": order.seed,
         "C": problem.C, "weighted": False, "n": len(first.marks), "d": d, "nnz": first.nnz,
-        "passes": sum(part.passes for part in parts), "memory": order.budget.total,
+        "passes": sum(part.passes for part in parts), "memory": order.budget.total, **expand,
     }  # fmt: skip
     model = LinearModel(
         classes,

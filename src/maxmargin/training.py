@@ -38,9 +38,10 @@ from maxmargin.machines import c_svc
 from maxmargin.model import LinearModel
 from maxmargin.multiclass import one_against_rest
 from maxmargin.passes import squared_norms
-from maxmargin.problem import check_bias, check_both_classes, checked_weights, is_number, penalty, pose
+from maxmargin.problem import Problem, check_bias, check_both_classes, checked_weights, is_number, penalty, pose
 from maxmargin.results import Result, joined, together, worst
-from maxmargin.rows.memory import Rows, count_rows, count_stored
+from maxmargin.rows.expand import Expansion, Kmers, find_expansion
+from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
 from maxmargin.rows.pick import pick
 from maxmargin.rows.take import take
 from maxmargin.solve import Callback, Keeping, Limits
@@ -115,6 +116,7 @@ def train(
     memory: Any = None,
     label: str | None = None,
     on_bad_line: str = "refuse",
+    expand: str | None = None,
 ) -> Result:
     """Train a support vector machine, linear or with a kernel, and prove how good it is.
 
@@ -153,6 +155,8 @@ def train(
         do not fit are read again in each pass. By default half of the free memory
     label : the column of labels in a table; by default the one called label, y, target or class
     on_bad_line : "refuse" the file for a line that cannot be read, or "skip" such lines
+    expand : features computed from those of a row: "poly2", "hash:2**20", "fourier:2000:0.1", or of a sequence of
+        letters "kmers:8"; not together with a kernel
 
     Returns
     -------
@@ -171,24 +175,32 @@ def train(
     limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), thread_count(threads), checked_seed(seed)
     approximation = checked_approximation(approx, components, landmarks)
     check_together(kernel, approx, probability, warm, checkpoint)
-    budget, left_out = checked_memory(memory), dict[str, Any]()
+    budget, said = checked_memory(memory), dict[str, Any]()
+    expansion = checked_expansion(expand, kernel, X)
     if is_file(X):
-        files = Files(X, y, label, zero_based, on_bad_line, threads, budget)
+        files = Files(X, y, label, zero_based, on_bad_line, threads, budget, expansion)
         if solver in PASSING or (solver == "auto" and files.too_large()):
             check_streamed(kernel, weights, warm)
+            check_bias(bias, bias_scale)
+            if not files.again:
+                raise RefusedError(f"{files.name}: is no file that can be read more than once: save it first")
             method: Any = find_solver("cached_loops" if solver == "auto" else solver, options)
             order = Order(
                 files.source, loss, C, lam, bias, bias_scale, method, limits, files.budget, threads, seed,
-                callback, keeping,
+                callback, keeping, expansion, files.identity,
             )  # fmt: skip
             result = train_streamed(order, asked=solver != "auto")
             result.model.training.update(files.left_out)
             return result
-        data, left_out = prepared(files), files.left_out
+        data, said = prepared(files), files.left_out
     else:
         if solver in PASSING:
             raise RefusedError(f"{solver} reads rows from files: name one as X, or take solver='auto'")
         data = X if isinstance(X, Prepared) else prepare(X, y, zero_based, threads)
+    if expansion is not None:
+        said |= {"expand": expansion.text, "input_d": count_columns(data.rows)}
+        longer = take(expansion.apply(data.rows))
+        data = Prepared(longer, data.classes, data.codes, squared_norms(longer, threads))
     classes, codes = data.classes, data.codes
     if kernel is not None:
         counts = checked_weights(weights, codes)
@@ -207,7 +219,7 @@ def train(
         named = find_solver("smo" if solver == "auto" else solver, options, kernel=True)
         run = Run(named, limits, checked_cache(cache), threads, seed, callback, keeping=keeping)
         weighted = bool(np.any(counts != 1.0))
-        said = {"options": options or {}, "loss": loss, "bias": bias, "C": strength, "weighted": weighted}
+        said |= {"options": options or {}, "loss": loss, "bias": bias, "C": strength, "weighted": weighted}
         return with_kernel(
             data, meant, lambda y, C, *_: c_svc(y, C, bias), strength * counts, run, {"machine": "C-SVC", **said},
             probability,
@@ -221,13 +233,13 @@ def train(
         parts = one_against_rest(
             problem, classes, codes, find_solver(name, options), limits, seed=seed, callback=callback,
             interrupt=interrupt, keeping=keeping,
-            starts=starts_of(warm, problem.n, classes, penalty(problem.n, C, lam)),
+            starts=starts_of(warm, problem, classes, penalty(problem.n, C, lam)),
         )  # fmt: skip
     training = {
         "options": options or {},
         "loss": loss, "bias": bias, "bias_scale": float(bias_scale), "solver": name, "tol": float(tol), "seed": seed,
         "C": penalty(problem.n, C, lam), "weighted": weights is not None,
-        "n": problem.n, "d": problem.d, "nnz": problem.nnz, **left_out,
+        "n": problem.n, "d": problem.d, "nnz": problem.nnz, **said,
     }  # fmt: skip
     return joined(classes, codes, parts, name, why, training)
 
@@ -301,16 +313,20 @@ def gather(X: Any, y: Any, zero_based: bool, threads: int) -> tuple[Rows, Any]:
     return take(X), y
 
 
-def starts_of(warm: Result | None, n: int, classes: np.ndarray, C: float) -> list[Point] | None:
+def starts_of(warm: Result | None, problem: Problem, classes: np.ndarray, C: float) -> list[Point] | None:
     """Where to start each problem: at w, b and alpha, which stays the same part of its box where C is another."""
     if warm is None:
         return None
     if not isinstance(warm, Result):
         raise ParameterError(f"warm={warm!r} must be what an earlier train returned")
     alphas = np.atleast_2d(warm.alpha)
-    if alphas.shape != (len(sides(classes)), n):
+    if any(len(part.w) != problem.d for part in warm.parts):
         raise ParameterError(
-            f"warm is of {alphas.shape[1]} rows and {len(alphas)} problem(s), this training of {n} and "
+            f"warm is of {len(warm.parts[0].w)} features, this training of {problem.d}: they must agree"
+        )
+    if alphas.shape != (len(sides(classes)), problem.n):
+        raise ParameterError(
+            f"warm is of {alphas.shape[1]} rows and {len(alphas)} problem(s), this training of {problem.n} and "
             f"{len(sides(classes))}: warm starts need the same rows and classes"
         )
     growth = C / warm.model.training.get("C", C)
@@ -329,6 +345,18 @@ def check_together(kernel: Any, approx: str | None, probability: bool, warm: Any
         raise ParameterError("warm is for linear machines: with a kernel, resume from a checkpoint instead")
     if callable(kernel) and checkpoint is not None:
         raise ParameterError("a run whose kernel is a Python function cannot be kept: no file holds code")
+
+
+def checked_expansion(expand: str | None, kernel: Any, X: Any) -> Expansion | None:
+    """What makes rows longer, if anything does."""
+    expansion = find_expansion(expand)
+    if expansion is not None and kernel is not None:
+        raise ParameterError("expand makes features for a linear machine: not together with a kernel")
+    if isinstance(expansion, Kmers) and not is_file(X):
+        raise ParameterError(
+            f"expand={expand!r} counts words of sequences: name a file with a label and a sequence a line"
+        )
+    return expansion
 
 
 def check_streamed(kernel: Any, weights: Any, warm: Any) -> None:

@@ -25,9 +25,10 @@ def convert(
     from maxmargin.data_files import Files
     from maxmargin.files import check_apart, check_writable
     from maxmargin.rows.blocks import convert as convert_rows
+    from maxmargin.rows.open_source import files_of
 
     check_writable(blocks)
-    check_apart(file, blocks)
+    check_apart(*files_of(file), labels, blocks)
     source = Files(file, labels, label, zero_based, on_bad_line).source
     with counting(source.size, quiet) as watch:
         facts = convert_rows(source, blocks, compression, watch)

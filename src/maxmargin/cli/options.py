@@ -49,6 +49,9 @@ Label = Annotated[
 ]
 Labels = Annotated[Path | None, typer.Option(help="A .npy file with the labels of FILE.npy.")]
 OnBadLine = Annotated[str, typer.Option(help="refuse the file for a line that cannot be read, or skip such lines.")]
+Expand = Annotated[
+    str | None, typer.Option(help="Features to compute: poly2, hash:2**20, fourier:2000:0.1; of sequences kmers:8.")
+]
 Landmarks = Annotated[str, typer.Option(help="Of Nyström features: kmeans, leverage or uniform.")]
 
 

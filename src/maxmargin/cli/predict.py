@@ -31,18 +31,19 @@ def predict(
     from maxmargin.errors import FileError, ParameterError
     from maxmargin.files import check_apart, check_writable, replacing
     from maxmargin.model import load
+    from maxmargin.rows.open_source import files_of
 
     ways = {"labels": "predict", "decisions": "decide", "probabilities": "probabilities"}
     if what not in ways:
         raise ParameterError(f"--what={what}: choose one of {', '.join(ways)}")
     if output:
         check_writable(output)
-        check_apart(model, file, output)
+        check_apart(model, *files_of(file), labels, output)
     loaded = load(model)
     decide = getattr(loaded, ways[what])
     lines = (
         as_lines(decide(block.rows, threads)).encode()
-        for block in blocks_for(loaded, file, zero_based, threads, label, labels)
+        for block in blocks_for(loaded, file, zero_based, threads, label, labels, labelled=False)
     )
     if output is None:
         if sys.stdout is None:

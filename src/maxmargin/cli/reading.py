@@ -7,6 +7,7 @@ from pathlib import Path
 
 from maxmargin.data_files import Files
 from maxmargin.model import Model
+from maxmargin.rows.expand import find_expansion
 from maxmargin.rows.memory import count_columns
 from maxmargin.rows.source import RowBlock
 
@@ -16,12 +17,18 @@ def blocks_for(
     file: Path,
     zero_based: bool,
     threads: int | None,
-    label: str | None = None,
-    labels: Path | None = None,
+    label: str | None,
+    labels: Path | None,
+    labelled: bool = True,
 ) -> Iterator[RowBlock]:
-    """The rows and labels of a file that a model can decide on; fewer features than it knows are fine."""
+    """The rows of a file that a model can decide on, and their labels if it must have some; fewer features are fine."""
     from maxmargin.cores import thread_count
 
-    for block in Files(file, labels, label, zero_based, threads=thread_count(threads) + 1).source.blocks():
+    expansion = find_expansion(model.training.get("expand"))
+    width = None if labelled else int(model.training.get("input_d", model.d))
+    files = Files(
+        file, labels, label, zero_based, threads=thread_count(threads) + 1, expansion=expansion, width=width
+    )  # fmt: skip
+    for block in files.source.blocks():
         model.check_width(count_columns(block.rows), str(file))
         yield block

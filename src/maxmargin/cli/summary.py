@@ -82,8 +82,9 @@ def figure_lines(result: Result) -> list[str]:
         f"  primal objective  {certificate.primal:.10g}",
         f"  dual objective    {certificate.dual:.10g}",
         f"  relative gap      {max(certificate.relative_gap, 0.0):.2e}   at most this far above the optimum",
-        f"  support vectors   {len(model.support):,} of {model.training['n']:,} rows",
     ]
+    if len(model.support) or "passes" not in model.training:  # from files, those of more than two classes are not kept
+        lines.append(f"  support vectors   {len(model.support):,} of {model.training['n']:,} rows")
     if isinstance(model, ApproximateModel):
         lines.append(f"  certified is      the problem with {model.approximation}, not the kernel's own")
     if isinstance(model, LinearModel) and isinf(model.training["C"]) and model.loss != "logistic":

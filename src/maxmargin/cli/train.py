@@ -17,6 +17,7 @@ from maxmargin.cli.options import (
     Components,
     DataFile,
     Degree,
+    Expand,
     Gamma,
     Json,
     Kernel,
@@ -79,6 +80,7 @@ def train(
     label: Label = None,
     labels: Labels = None,
     on_bad_line: OnBadLine = "refuse",
+    expand: Expand = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -92,10 +94,11 @@ def train(
     from maxmargin.cli.summary import as_json, as_words
     from maxmargin.files import check_apart, check_writable
     from maxmargin.outcome import Status
+    from maxmargin.rows.open_source import files_of
 
     target = model or default_model(file)
     check_writable(target)
-    check_apart(file, target, checkpoint)
+    check_apart(*files_of(file), labels, target, checkpoint)
     with progress(tol, quiet) as show:
         result = training.train(
             file, labels, C=C, lam=lam, loss=loss, bias=bias, bias_scale=bias_scale, solver=solver,
@@ -104,7 +107,7 @@ def train(
             threads=threads, zero_based=zero_based, callback=show,
             kernel=kernel, gamma=number(gamma), sigma=sigma, degree=degree, coef0=coef0, cache=cache,
             probability=probability, approx=approx, components=components, landmarks=landmarks,
-            memory=memory, label=label, on_bad_line=on_bad_line,
+            memory=memory, label=label, on_bad_line=on_bad_line, expand=expand,
         )  # fmt: skip
     result.model.save(target)
     print(jsonlib.dumps(as_json(result, target)) if json else f"{as_words(result)}\nsaved {target}")

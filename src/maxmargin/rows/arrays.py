@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from maxmargin.errors import DataError, FileError
-from maxmargin.labels import check_length
+from maxmargin.labels import check_length, plain
 from maxmargin.rows.memory import Dense
 from maxmargin.rows.source import START, Facts, Place, RowBlock, Unchanged
+from maxmargin.rows.tables import check_labels
 from maxmargin.rows.take import as_float, first_not_finite, not_finite
 
 
@@ -23,16 +24,24 @@ class ArraySource:
     path: Path
     y: Any
     capacity: int = 1 << 20
+    unlabelled: bool = False  # whether labels are not needed
 
     def __post_init__(self) -> None:
         self.unchanged = Unchanged(self.path)
         self.size = self.unchanged.check()
         self.left_out, self.bad = 0, list[str]()
         self.shape, self.dtype, self.offset = header(self.path)
-        if self.y is None:
+        if self.y is None and not self.unlabelled:
             raise DataError(f"{self.path}: an array has no labels: give y, an array or the .npy file that holds them")
         y = array_in(Path(self.y)) if isinstance(self.y, (str, Path)) else self.y
+        if y is None:
+            y = np.zeros(self.shape[0])
         self.labels = check_length(y, self.shape[0])
+        if self.labels.dtype.kind in "OT":
+            self.labels = plain(self.labels)
+        check_labels(self.labels, self.name)
+        if 0 in self.shape:
+            raise DataError(f"{self.path}: holds {self.shape[0]} rows of {self.shape[1]} features: nothing to train on")
         self.facts = Facts(self.shape[0], self.shape[1], np.unique(self.labels))
         self.at_once = max(1, self.capacity // max(self.dtype.itemsize * self.shape[1], 1))
         self.places = [Place(0, 0, row) for row in range(0, self.shape[0], self.at_once)]

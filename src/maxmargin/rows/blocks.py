@@ -60,7 +60,8 @@ def write(source: Source, stream: Any, compression: str, kind: type, watch: Watc
             raise mixed(source, schema, batch.schema, block.first)
         writer.write_batch(batch)
         n, d = n + batch.num_rows, max(d, count_columns(block.rows))
-        classes = np.unique(np.concatenate([classes.astype(block.labels.dtype), np.unique(block.labels)]))
+        found = np.unique(block.labels)
+        classes = found if len(ends) == 0 else np.unique(np.concatenate([classes, found]))
         ends.append(n)
         if watch:
             watch(block.read, n)

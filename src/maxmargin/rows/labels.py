@@ -24,12 +24,9 @@ def label_array(numbers: np.ndarray, text: np.ndarray, named: bool) -> np.ndarra
     return numbers.astype(np.int64) if whole else numbers
 
 
-def first_refused(lines: bytes) -> int | None:
-    """The row of the first label that is no number and no name either: nan, inf, or not UTF-8."""
-    for row, label in enumerate(lines.split(b"\n")):
-        if not is_name(label):
-            return row
-    return None
+def all_refused(lines: bytes) -> list[int]:
+    """The rows of labels that are no numbers and no names either: nan, inf, or not UTF-8."""
+    return [row for row, label in enumerate(lines.split(b"\n")) if not is_name(label)]
 
 
 def is_name(label: bytes) -> bool:

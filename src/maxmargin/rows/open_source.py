@@ -5,12 +5,14 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from maxmargin.errors import FileError
 from maxmargin.files import beginning
 from maxmargin.rows.arrays import ArraySource
+from maxmargin.rows.dna import DnaSource
 from maxmargin.rows.source import Several, Source
 from maxmargin.rows.tables import TableSource
 from maxmargin.rows.text_blocks import BLOCK
@@ -20,20 +22,28 @@ CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst")
 STARTS = ((b"ARROW1", "arrow"), (b"PAR1", "parquet"), (b"\x93NUMPY", "npy"))
 
 
-def open_source(
-    given: str | os.PathLike | Sequence[str | os.PathLike],
-    y: Any = None,
-    *,
-    label: str | None = None,
-    zero_based: bool = False,
-    d: int | None = None,
-    threads: int = 1,
-    capacity: int = BLOCK,
-    lenient: bool = False,
-) -> Source:
+@dataclass(frozen=True, eq=False)
+class How:
+    """How to read files.
+
+    `y` holds the labels of arrays, `label` names a table's column of them, `width` is how many features there are where
+    no labels are needed, `kmers` how long the words of sequences are, `lenient` leaves lines out that cannot be read.
+    """
+
+    y: Any = None
+    label: str | None = None
+    zero_based: bool = False
+    d: int | None = None
+    threads: int = 1
+    capacity: int = BLOCK
+    lenient: bool = False
+    kmers: int | None = None
+    width: int | None = None
+
+
+def open_source(given: str | os.PathLike | Sequence[str | os.PathLike], y: Any = None, **how: Any) -> Source:
     """The rows of one file, of several, or of all that a pattern such as part-*.svm names."""
-    paths = files_of(given)
-    sources = [source_of(path, y, label, zero_based, d, threads, capacity, lenient) for path in paths]
+    sources = [source_of(path, How(y, **how)) for path in files_of(given)]
     return sources[0] if len(sources) == 1 else Several(sources)
 
 
@@ -58,15 +68,15 @@ def kind_of(path: Path) -> str:
     return kind or ("csv" if path.name.lower().endswith(CSV) else "text")
 
 
-def source_of(
-    path: Path, y: Any, label: str | None, zero_based: bool, d: int | None, threads: int, capacity: int, lenient: bool
-) -> Source:
+def source_of(path: Path, how: How) -> Source:
     """The source that reads the file."""
+    if how.kmers is not None:
+        return DnaSource(path, how.kmers, how.capacity)
     kind = kind_of(path)
     if kind == "npy":
-        return ArraySource(path, y, capacity)
-    if y is not None:
+        return ArraySource(path, how.y, how.capacity, how.width is not None)
+    if how.y is not None:
         raise FileError(f"{path}: the file brings its own labels: leave y out")
     if kind == "text":
-        return TextSource(path, zero_based, d, threads, capacity, lenient)
-    return TableSource(path, kind, label, capacity)
+        return TextSource(path, how.zero_based, how.d, how.threads, how.capacity, how.lenient)
+    return TableSource(path, kind, how.label, how.capacity, how.width)

@@ -10,6 +10,7 @@ rows and features there are. A file that is no longer what it was when the first
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,17 +18,26 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from maxmargin.errors import FileError
+from maxmargin.errors import DataError, FileError
 from maxmargin.rows.memory import Rows
 
 
 class Place(NamedTuple):
-    """Where a block begins: in which file, how far in it (bytes, batches or rows), behind how many rows and lines."""
+    """Where a block begins: in which file, how far in it (bytes, batches), behind how many of its rows and lines.
+
+    `base` counts the rows of the files before that one.
+    """
 
     file: int = 0
     at: int = 0
     row: int = 0
     line: int = 0
+    base: int = 0
+
+    @property
+    def number(self) -> int:
+        """The number of the row that begins there, among all."""
+        return self.base + self.row
 
 
 START = Place()
@@ -45,7 +55,7 @@ class RowBlock(NamedTuple):
     @property
     def first(self) -> int:
         """The number of its first row."""
-        return self.place.row
+        return self.place.number
 
 
 class Facts(NamedTuple):
@@ -106,11 +116,13 @@ class Unchanged:
     seen: tuple[int, int, int] | None = field(default=None, repr=False)
 
     def check(self) -> int:
-        """Its size, if it is still the same file; a pipe is read but once and has none."""
+        """Its size, if it is still the same file; a pipe is read but once, and has none."""
         try:
             status = self.path.stat()
         except OSError as error:
             raise FileError(f"{self.path}: cannot read: {error.strerror or error}") from error
+        if not stat.S_ISREG(status.st_mode):
+            return 0
         now = (status.st_size, status.st_mtime_ns, status.st_ino)
         if self.seen is not None and now != self.seen:
             raise FileError(f"{self.path}: the file has changed since training began: leave it alone, and start again")
@@ -123,7 +135,6 @@ class Several:
     """Several files, one behind the other."""
 
     parts: list[Source]
-    bases: dict[int, int] = field(default_factory=dict, repr=False)  # rows before each file, as far as they were read
 
     @property
     def name(self) -> str:
@@ -171,23 +182,26 @@ class Several:
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """All rows of all files from there on."""
-        rows, before = start.row, sum(part.size for part in self.parts[: start.file])
+        place = start
         for number in range(start.file, len(self.parts)):
-            inside = start if number == start.file else START
-            self.bases[number] = base = rows - inside.row if number != start.file else self.bases.get(number, 0)
-            for block in self.parts[number].blocks(inside._replace(row=inside.row - base) if inside.row else inside):
-                rows = base + block.next.row
-                yield self.placed(block, number, before)
-            before += self.parts[number].size
+            end = place
+            for block in self.parts[number].blocks(place._replace(file=0, base=0)):
+                found = self.placed(block, number, place.base)
+                yield found
+                end = found.next
+            place = Place(number + 1, base=end.number)
 
     def block_at(self, place: Place) -> RowBlock:
         """That block of that file."""
-        inside = place._replace(file=0, row=place.row - self.bases[place.file])
-        before = sum(part.size for part in self.parts[: place.file])
-        return self.placed(self.parts[place.file].block_at(inside), place.file, before)
+        block = self.parts[place.file].block_at(place._replace(file=0, base=0))
+        return self.placed(block, place.file, place.base)
 
-    def placed(self, block: RowBlock, number: int, before: int) -> RowBlock:
-        """A block as one of all files together."""
-        base = self.bases[number]
-        place, following = (there._replace(file=number, row=base + there.row) for there in (block.place, block.next))
-        return block._replace(place=place, next=following, read=before + block.read)
+    def placed(self, block: RowBlock, number: int, base: int) -> RowBlock:
+        """A block as one of all files together; tables must have the same columns."""
+        names = [getattr(self.parts[k], "names", None) for k in (0, number)]
+        if names[1] is not None and names[0] is not None and names[0] != names[1]:
+            other = self.parts[0].name
+            raise DataError(f"{self.parts[number].name}: its columns are not those of {other}: make them alike")
+        place, following = (there._replace(file=number, base=base) for there in (block.place, block.next))
+        read = sum(part.size for part in self.parts[:number]) + block.read
+        return block._replace(place=place, next=following, read=read)

@@ -149,6 +149,14 @@ def opened(path: str | Path) -> Iterator[Stream]:
         yield Stream(path, file)
 
 
+def is_plain(path: Path) -> bool:
+    """Whether it is a file of text that can be read from any byte on; a pipe is not looked at."""
+    if not path.is_file():
+        return False
+    with opened(path) as stream:
+        return stream.kind == "plain"
+
+
 def _decompressed(file: Any) -> tuple[str, Any]:
     head = bytes(file.peek(10)[:10])
     for kind, is_it, opener in KINDS:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.errors import DataError, FileError
+from maxmargin.rows.labels import label_array
 from maxmargin.rows.memory import Csr, Dense, Rows
 from maxmargin.rows.source import START, Facts, Place, RowBlock, Unchanged
 from maxmargin.rows.take import first_not_finite, not_finite
@@ -27,6 +28,7 @@ from maxmargin.rows.take import first_not_finite, not_finite
 LABELS = ("label", "y", "target", "class")  # what a column of labels is called where nobody says
 KEY = b"maxmargin"
 AT_ONCE = 1 << 16  # rows of a Parquet file
+LONG_LINE = 1 << 18  # bytes of a CSV file that are parsed at once, at least
 NARROW = 2**31 - 1
 
 
@@ -38,6 +40,7 @@ class TableSource:
     kind: str
     label: str | None = None
     capacity: int = 1 << 20
+    width: int | None = None  # features, where labels are not needed: a column may still be one if it is one too many
 
     def __post_init__(self) -> None:
         self.unchanged = Unchanged(self.path)
@@ -45,6 +48,7 @@ class TableSource:
         self.left_out, self.bad = 0, list[str]()
         self.facts = block_file_facts(self.path) if self.kind == "arrow" else None
         self.opened: Any = None
+        self.names: list[str] | None = None  # of the columns that hold features
 
     @property
     def name(self) -> str:
@@ -79,8 +83,8 @@ class TableSource:
 
     @property
     def any_order(self) -> bool:
-        """Whether it is an Arrow file."""
-        return self.kind == "arrow"
+        """Whether it is a block file: of any other the blocks are not known, nor how large they are."""
+        return self.places is not None
 
     def check(self) -> None:
         """Refuse to go on if the file has changed."""
@@ -110,21 +114,32 @@ class TableSource:
         import pyarrow as pa
         from pyarrow import csv
 
-        options = csv.ReadOptions(block_size=self.capacity, use_threads=False)
+        options = csv.ReadOptions(block_size=max(self.capacity, LONG_LINE), use_threads=False)
         with self.path.open("rb") as file:
-            stream = pa.input_stream(pa.PythonFile(file, mode="r"), compression=compression_of(self.path))
-            for number, batch in enumerate(csv.open_csv(stream, read_options=options)):
+            with csv.open_csv(self.text_of(file), read_options=options) as reader:
+                names = reader.schema.names
+            file.seek(0)
+            label = self.label_among(names)
+            types = {name: pa.string() if name == label else pa.float64() for name in names}
+            convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+            for number, batch in enumerate(csv.open_csv(self.text_of(file), options, convert_options=convert)):
                 if number >= first:
                     yield batch, min(file.tell(), self.size)
+
+    def text_of(self, file: Any) -> Any:
+        """The text of a CSV file, decompressed."""
+        import pyarrow as pa
+
+        return pa.input_stream(pa.PythonFile(file, mode="r"), compression=compression_of(self.path))
 
     def from_parquet(self, first: int) -> Iterator[tuple[Any, int]]:
         """The row groups of a Parquet file, cut into batches."""
         from pyarrow import parquet
 
-        with parquet.ParquetFile(self.path) as file:
+        with parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=self.capacity) as file:
             total, seen = max(file.metadata.num_rows, 1), 0
-            width = max(file.metadata.num_columns, 1)
-            at_once = max(1, min(AT_ONCE, self.capacity // (8 * width)))
+            bytes_in_all = sum(file.metadata.row_group(k).total_byte_size for k in range(file.metadata.num_row_groups))
+            at_once = max(1, min(AT_ONCE, int(self.capacity * total / max(bytes_in_all, 1))))
             for number, batch in enumerate(file.iter_batches(at_once, use_threads=False)):
                 seen += batch.num_rows
                 if number >= first:
@@ -137,37 +152,73 @@ class TableSource:
         with pa.OSFile(str(self.path)) as file:
             reader = pa.ipc.open_file(file)
             total = reader.num_record_batches
-            for number in range(first, total):
-                yield reader.get_batch(number), self.size * (number + 1) // total
+            number = 0
+            for k in range(total):
+                batch, read = reader.get_batch(k), self.size * (k + 1) // total
+                step = batch.num_rows if self.facts else self.rows_at_once(batch)
+                for start in range(0, max(batch.num_rows, 1), max(step, 1)):
+                    if number >= first:
+                        yield batch.slice(start, step), read
+                    number += 1
+
+    def rows_at_once(self, batch: Any) -> int:
+        """How many rows of a batch make a block."""
+        return max(1, int(self.capacity * batch.num_rows / max(batch.nbytes, 1)))
 
     def taken(self, batch: Any, first: int) -> tuple[Rows, np.ndarray]:
         """Rows and labels of a batch."""
-        name = self.label or next((name for name in LABELS if name in batch.schema.names), None)
-        if name is None or name not in batch.schema.names:
+        names = batch.schema.names
+        if len(set(names)) < len(names):
+            raise DataError(f"{self.path}: two columns have the same name: give each one of its own")
+        label = self.label_among(names)
+        self.names = [name for name in names if name != label]
+        if not self.names:
+            raise DataError(f"{self.path}: there is no column but {label!r}: features are missing")
+        rows = self.features({name: batch.column(name) for name in self.names}, first)
+        labels = np.zeros(batch.num_rows) if label is None else self.labels(batch.column(label), label, first)
+        return rows, labels
+
+    def label_among(self, names: list[str]) -> str | None:
+        """Which column holds labels; none, where none is needed and all columns are features."""
+        name = self.label or next((name for name in LABELS if name in names), None)
+        if self.width is not None and self.label is None and (name is None or len(names) == self.width):
+            return None
+        if name is None or name not in names:
             said = f"no column {name!r}" if name else f"no column is called {', '.join(LABELS[:-1])} or {LABELS[-1]}"
-            listed = ", ".join(batch.schema.names[:8]) + (", ..." if len(batch.schema.names) > 8 else "")
+            listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             raise DataError(f"{self.path}: {said}: name the column of labels with label= (--label), one of {listed}")
-        others = {other: batch.column(other) for other in batch.schema.names if other != name}
-        if not others:
-            raise DataError(f"{self.path}: there is no column but {name!r}: features are missing")
-        return self.features(others, first), self.labels(batch.column(name), name, first)
+        return name
 
     def features(self, columns: dict[str, Any], first: int) -> Rows:
         """The rows, whatever form they have."""
         import pyarrow as pa
 
-        if set(columns) == {"indices", "values"}:
+        lists = {name for name, column in columns.items() if is_list(column.type)}
+        for name in lists:
+            self.check_whole(columns[name], name, first)
+        if set(columns) == lists == {"indices", "values"} and not any(
+            pa.types.is_fixed_size_list(columns[name].type) for name in lists
+        ):
             return self.sparse(columns["indices"], columns["values"], first)
-        if set(columns) == {"values"} and not pa.types.is_floating(columns["values"].type):
+        if set(columns) == lists == {"values"}:
             return self.dense_lists(columns["values"], first)
         return self.dense_columns(columns, first)
+
+    def check_whole(self, column: Any, name: str, first: int) -> None:
+        """Refuse a column with holes."""
+        if column.null_count:
+            hole = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise DataError(f"{self.path}: row {first + hole} (counted from 0), column {name!r} is empty: fill it in")
 
     def sparse(self, indices: Any, values: Any, first: int) -> Csr:
         """Two columns of lists."""
         ends = indices.offsets.to_numpy().astype(np.int64)
         if not np.array_equal(ends - ends[0], values.offsets.to_numpy().astype(np.int64) - values.offsets[0].as_py()):
             raise DataError(f"{self.path}: a row has more indices than values, or fewer")
-        found, numbers = indices.flatten().to_numpy(), self.numbers(values.flatten(), "values", first)
+        found = indices.flatten().to_numpy(zero_copy_only=False)
+        if found.dtype.kind not in "iu":
+            raise DataError(f"{self.path}: the lists in column 'indices' hold {found.dtype}: indices are whole numbers")
+        numbers = self.numbers(values.flatten(), "values", first)
         if found.size and (found.min() < 0 or found.max() >= 2**62):
             raise DataError(f"{self.path}: an index is below 0 or far too large: indices are counted from 0")
         indptr = ends - ends[0]
@@ -215,9 +266,7 @@ class TableSource:
         """A column as float32 or float64, without holes."""
         import pyarrow as pa
 
-        if column.null_count:
-            hole = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise DataError(f"{self.path}: row {first + hole} (counted from 0), column {name!r} is empty: fill it in")
+        self.check_whole(column, name, first)
         kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
         if not any(is_kind(column.type) for is_kind in kinds):
             raise DataError(f"{self.path}: column {name!r} is {column.type}, not numbers: encode it, or leave it out")
@@ -234,15 +283,43 @@ class TableSource:
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
         array = column.to_numpy(zero_copy_only=False)
-        return np.asarray(array.astype(str) if array.dtype.kind == "O" else array)
+        array = np.asarray(array.astype(str) if array.dtype.kind == "O" else array)
+        if self.kind == "csv":
+            array = as_numbers(array)
+        check_labels(array, self.name, first)
+        return array
 
 
 def increasing(indices: np.ndarray, indptr: np.ndarray) -> bool:
     """Whether the columns of each row increase."""
-    rises = np.diff(indices) > 0
+    rises = indices[1:] > indices[:-1]
     ends = indptr[1:-1]
     rises[ends[(ends > 0) & (ends < len(indices))] - 1] = True
     return bool(np.all(rises))
+
+
+def is_list(kind: Any) -> bool:
+    """Whether a column holds lists."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def as_numbers(labels: np.ndarray) -> np.ndarray:
+    """Labels that are all numbers as numbers: the columns of a CSV file have no types."""
+    try:
+        return label_array(labels.astype(np.float64), np.zeros(0, dtype=np.uint8), named=False)
+    except ValueError:
+        return labels
+
+
+def check_labels(labels: np.ndarray, name: str, first: int = 0) -> None:
+    """Refuse labels that are no numbers."""
+    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
+        place = int(np.argmin(np.isfinite(labels)))
+        raise DataError(
+            f"{name}: row {first + place} (counted from 0) has the label {labels[place]}: labels are finite"
+        )
 
 
 def compression_of(path: Path) -> str | None:
@@ -257,7 +334,8 @@ def block_file_facts(path: Path) -> Facts | None:
     try:
         with pa.OSFile(str(path)) as file:
             reader = pa.ipc.open_file(file)
-            count = reader.num_record_batches
+            ours = {"label", "values"} <= set(reader.schema.names) <= {"label", "indices", "values"}
+            count = reader.num_record_batches if ours else 0
             said = reader.get_batch_with_custom_metadata(count - 1).custom_metadata if count else None
     except (pa.ArrowException, OSError) as error:
         raise FileError(f"{path}: is not an Arrow file, or it is cut short ({' '.join(str(error).split())})") from error

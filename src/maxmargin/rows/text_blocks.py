@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.errors import DataError, ParameterError
-from maxmargin.rows.labels import first_refused
+from maxmargin.rows.labels import all_refused
 from maxmargin.rows.parse import LARGEST_INDEX, Parsed, Room, explanation, parse
 from maxmargin.rows.streams import Block, blocks, opened
 
@@ -52,37 +52,42 @@ class Task(NamedTuple):
     spare_blocks: list[Block]
 
     def parse(self, block: Block) -> Answer:
-        """Parse one block; `size` is where it was refused, if it was. With it, where lines begin that are left out."""
-        room, bad = self._room(block.capacity), []
-        parsed = self._checked(block, room, 0)
-        while self.lenient and parsed.size < block.size:
-            start = block.text.rfind(b"\n", 0, parsed.size) + 1
-            end = block.text.find(b"\n", parsed.size)
-            bad.append(start)
-            parsed = self._checked(block, room, end + 1)
+        """Parse one block; `size` is where it was refused, if it was. With it, what is wrong with lines left out."""
+        room, start, bad = self._room(block.capacity), 0, list[int]()
+        parsed, faults = self._checked(block, room, 0)
+        if not self.lenient:
+            return room, parsed._replace(size=min([parsed.size, *faults])), bad
+        while faults or parsed.size < block.size:
+            if parsed.size < block.size:
+                faults = one_a_line(block, [*(fault for fault in faults if fault < parsed.size), parsed.size])
+            bad += faults
+            start = block.text.find(b"\n", faults[-1]) + 1
+            if parsed.size == block.size:
+                break
+            parsed, faults = self._checked(block, room, start)
         return (room, self._without(block, room, bad), bad) if bad else (room, parsed, bad)
 
     def _without(self, block: Block, room: Room, bad: list[int]) -> Parsed:
-        """Parse the block as if those lines were empty, and leave them as they are."""
-        lines = [bytes(block.text[start : block.text.find(b"\n", start)]) for start in bad]
-        for start, line in zip(bad, lines, strict=True):
+        """Parse the block as if the lines with these faults were empty, and leave them as they are."""
+        starts = [block.text.rfind(b"\n", 0, fault) + 1 for fault in bad]
+        lines = [bytes(block.text[start : block.text.find(b"\n", start)]) for start in starts]
+        for start, line in zip(starts, lines, strict=True):
             block.text[start : start + len(line)] = b" " * len(line)
-        parsed = self._checked(block, room, 0)
-        for start, line in zip(bad, lines, strict=True):
+        parsed, _ = self._checked(block, room, 0)
+        for start, line in zip(starts, lines, strict=True):
             block.text[start : start + len(line)] = line
         return parsed
 
-    def _checked(self, block: Block, room: Room, start: int) -> Parsed:
-        """Parse from a position on; `size` counts from the beginning of the block."""
+    def _checked(self, block: Block, room: Room, start: int) -> tuple[Parsed, list[int]]:
+        """Parse from a position on, and find what compiled code could not see; positions count from the beginning."""
         parsed = self._compiled(block, room, start)
         if parsed.size < block.size and self._is_wide(block, parsed.size):
             room.indices = np.empty(room.indices.size, dtype=np.int64)
             parsed = self._compiled(block, room, start)
-        if parsed.undecided:
-            parsed = settled(block, room, parsed)
+        faults = settle(block, room, parsed) if parsed.undecided else []
         if parsed.names:
-            parsed = names_checked(block, room, parsed, start)
-        return parsed
+            faults += wrong_names(block, room, parsed, start)
+        return parsed, one_a_line(block, faults)
 
     def _room(self, capacity: int) -> Room:
         with suppress(IndexError):
@@ -132,9 +137,9 @@ def in_order(
             pool.shutdown(cancel_futures=True)
 
 
-def settled(block: Block, room: Room, parsed: Parsed) -> Parsed:
-    """Let float() decide what compiled code could not; an infinite value is refused where it stands."""
-    address = block.address()
+def settle(block: Block, room: Room, parsed: Parsed) -> list[int]:
+    """Let float() decide what compiled code could not; where there are values that are not finite."""
+    address, faults = block.address(), []
     for numbers in (room.labels[: parsed.rows], room.values[: parsed.pairs]):
         bits = numbers.view(np.int64)
         for k in np.flatnonzero(np.isnan(numbers)):
@@ -142,22 +147,32 @@ def settled(block: Block, room: Room, parsed: Parsed) -> Parsed:
             found = NUMBER.match(block.text, position)
             numbers[k] = float(found[0]) if found else np.nan
             if not np.isfinite(numbers[k]):
-                parsed = parsed._replace(size=min(parsed.size, position))
-    return parsed
+                faults.append(position)
+    return faults
 
 
-def names_checked(block: Block, room: Room, parsed: Parsed, start: int) -> Parsed:
-    """Refuse a label that is neither a number nor a name where it stands."""
-    row = first_refused(room.label_text[: parsed.label_bytes].tobytes())
-    if row is None:
-        return parsed
-    position = start
+def wrong_names(block: Block, room: Room, parsed: Parsed, start: int) -> list[int]:
+    """Where there are labels that are neither numbers nor names."""
+    refused = set(all_refused(room.label_text[: parsed.label_bytes].tobytes()))
+    if not refused:
+        return []
+    faults, position, row = [], start, 0
     for line in bytes(block.text[start : block.size]).split(b"\n"):
-        row -= bool(line.split(b"#")[0].strip())
-        if row < 0:
-            break
+        if line.split(b"#")[0].strip():
+            if row in refused:
+                faults.append(position)
+            row += 1
         position += len(line) + 1
-    return parsed._replace(size=min(parsed.size, position))
+    return faults
+
+
+def one_a_line(block: Block, faults: list[int]) -> list[int]:
+    """The first fault of each line, in their order."""
+    kept: list[int] = []
+    for fault in sorted(faults):
+        if not kept or block.text.find(b"\n", kept[-1]) < fault:
+            kept.append(fault)
+    return kept
 
 
 def parsed_blocks(task: Task, threads: int, capacity: int = BLOCK, start: int = 0, lines: int = 0) -> Generator[Found]:

@@ -13,7 +13,7 @@ from maxmargin.errors import DataError, FileError
 from maxmargin.rows.labels import label_array
 from maxmargin.rows.memory import Csr
 from maxmargin.rows.source import START, Facts, Place, RowBlock, Unchanged
-from maxmargin.rows.streams import opened
+from maxmargin.rows.streams import is_plain
 from maxmargin.rows.text_blocks import BLOCK, NARROW, Found, parsed_blocks, text_task
 
 TOLD = 5  # lines that were left out and are told of
@@ -38,8 +38,7 @@ class TextSource:
         self.task = text_task(self.path, self.zero_based, self.d, self.lenient)
         self.facts: Facts | None = None
         self.places: list[Place] | None = None
-        with opened(self.path) as stream:
-            self.any_order = stream.kind == "plain" and stream.length > 0
+        self.any_order = is_plain(self.path)
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import tempfile
 from typing import Any, Protocol
 
@@ -19,6 +20,14 @@ from maxmargin.streamed import Streamed
 
 PART = 1 << 16  # examples at once, where all are looked at
 HELD = 0.02  # of the memory, for what is held of a file of dual variables
+
+
+def reserve(file: int, size: int) -> None:
+    """Make a file that large, with its room on the disk: a disk that is full is an error now, and no crash later."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, size)
+    else:
+        os.truncate(file, size)
 
 
 class Trainer(Protocol):
@@ -113,7 +122,7 @@ class Passing:
         facts = self.problem.source.facts
         self.expected = float(facts.n) if facts else 1.2 * count_rows(rows) / max(part_read, 1e-9)
         if facts:
-            self.d = max(self.d, facts.d)
+            self.d = max(self.d, self.problem.features(facts.d))
         self.budget.for_rows(self.expected, self.d)
         if self.problem.bias == "free":
             square = float(np.sum(np.square(rows.values, dtype=np.float64))) / max(count_rows(rows), 1)
@@ -151,7 +160,7 @@ class Passing:
             return reserved(size, np.float64)
         try:
             with tempfile.TemporaryFile() as file:
-                file.truncate(8 * size)
+                reserve(file.fileno(), 8 * size)
                 mapping = mmap.mmap(file.fileno(), 8 * size)
         except OSError as error:
             raise FileError(

@@ -1,0 +1,125 @@
+"""Files of the shapes of the dual cached loops paper, scaled to a small machine, and two real ones.
+
+    kddb       sparse and very wide: 20 million rows, 30 million features, about 30 values a row; text in several files
+    webspam    long sparse rows: 35,000 rows, 16 million features, 3,700 values a row; text in several files
+    ocr        dense: 2 million rows of 1,156 float32, .npy
+    dna        10 million sequences of 200 letters, expanded to words of 8 letters while they are read
+    covtype, mnist    the real ones, as plain text
+
+`--scale 0.1` makes a tenth of the rows, and of the features of kddb and webspam. What is there is not made again.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+import maxmargin
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from report import found
+
+ROWS_AT_ONCE = {"kddb": 500_000, "webspam": 2_000, "ocr": 20_000, "dna": 200_000}
+SIZES = {
+    "kddb": (20_000_000, 30_000_000),
+    "webspam": (35_000, 16_000_000),
+    "ocr": (2_000_000, 1156),
+    "dna": (10_000_000, 200),
+}
+REAL = {"covtype": "covtype.binary.scale", "mnist": "mnist"}
+LETTERS = np.frombuffer(b"ACGT", dtype=np.uint8)
+MOTIFS = (b"ACGGTACA", b"TTGACCGA", b"GGATCCTA")
+
+
+class Shape(NamedTuple):
+    """What to train on, and its size in bytes."""
+
+    X: str
+    y: str | None
+    options: dict
+    size: int
+
+
+def shape(name: str, folder: Path, data: Path, scale: float) -> Shape | None:
+    """The files of that shape, made if they are not there; None if the real data are not at hand."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if name in REAL:
+        return real(name, folder, data)
+    stem = f"{name}-{scale:g}"
+    n, d = SIZES[name]
+    n = int(n * scale)
+    if name in ("kddb", "webspam"):
+        d = int(d * scale)
+    parts = list(folder.glob(f"{stem}-*"))
+    if not parts:
+        {"kddb": sparse_text, "webspam": sparse_text, "ocr": dense, "dna": sequences}[name](name, folder / stem, n, d)
+        parts = list(folder.glob(f"{stem}-*"))
+    size = sum(part.stat().st_size for part in parts)
+    if name == "ocr":
+        return Shape(str(folder / f"{stem}-X.npy"), str(folder / f"{stem}-y.npy"), {}, size)
+    return Shape(str(folder / f"{stem}-*"), None, {"expand": "kmers:8"} if name == "dna" else {}, size)
+
+
+def real(name: str, folder: Path, data: Path) -> Shape | None:
+    """Plain text of a file that may be compressed; mnist as even against odd."""
+    path, source = folder / f"{name}.svm", found(REAL[name], data)
+    if source is None:
+        return None
+    if not path.exists():
+        X, y = maxmargin.read(source)
+        maxmargin.write(path, X, np.where(y % 2 == 0, -1, 1) if name == "mnist" else y)
+    return Shape(str(path), None, {}, path.stat().st_size)
+
+
+def sparse_text(name: str, stem: Path, n: int, d: int) -> None:
+    """Columns that are rarer the larger they are; a label by hidden weights of the columns, one in twenty wrong."""
+    rng = np.random.default_rng(0)
+    per_row, steep = (30, 3.0) if name == "kddb" else (3700, 2.0)
+    for part, start in enumerate(range(0, n, ROWS_AT_ONCE[name])):
+        rows = min(ROWS_AT_ONCE[name], n - start)
+        columns = np.sort((d * rng.random((rows, per_row)) ** steep).astype(np.int64), axis=1)
+        kept = np.ones_like(columns, dtype=bool)
+        kept[:, 1:] = columns[:, 1:] != columns[:, :-1]
+        lengths = kept.sum(axis=1)
+        values = np.repeat(np.round(1.0 / np.sqrt(lengths), 4), lengths)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        X = sparse.csr_array((values, columns[kept], indptr), (rows, d))
+        hidden = ((columns * 2654435761) % 1009) / 504.0 - 1.0
+        score = (hidden * kept).sum(axis=1) / np.sqrt(lengths)
+        y = np.where((score > 0) ^ (rng.random(rows) < 0.05), 1, -1)
+        maxmargin.write(f"{stem}-{part:04d}.svm", X, y)
+
+
+def dense(name: str, stem: Path, n: int, d: int) -> None:
+    """Pixels between 0 and 1, around one of two blurred pictures."""
+    rng = np.random.default_rng(0)
+    X = np.lib.format.open_memmap(f"{stem}-X.npy", "w+", np.float32, (n, d))
+    pictures = rng.random((2, d))
+    y = rng.integers(0, 2, n)
+    for start in range(0, n, ROWS_AT_ONCE[name]):
+        part = slice(start, min(start + ROWS_AT_ONCE[name], n))
+        noise = rng.random((part.stop - part.start, d), dtype=np.float32)
+        X[part] = 0.06 * pictures[y[part]] + 0.94 * noise
+    X.flush()
+    np.save(f"{stem}-y.npy", np.where(rng.random(n) < 0.05, 1 - y, y))
+
+
+def sequences(name: str, stem: Path, n: int, length: int) -> None:
+    """Random letters; sequences of one class, one in fifty, hold one of three words."""
+    rng = np.random.default_rng(0)
+    for part, start in enumerate(range(0, n, ROWS_AT_ONCE[name])):
+        rows = min(ROWS_AT_ONCE[name], n - start)
+        text = LETTERS[rng.integers(0, 4, (rows, length))]
+        marked = np.flatnonzero(rng.random(rows) < 0.02)
+        for row in marked:
+            motif, at = np.frombuffer(MOTIFS[rng.integers(len(MOTIFS))], dtype=np.uint8), rng.integers(length - 8)
+            text[row, at : at + 8] = motif
+        y = np.full(rows, b"-1")
+        y[marked] = b"+1"
+        lines = b"\n".join(label + b" " + row.tobytes() for label, row in zip(y.tolist(), text, strict=True))
+        Path(f"{stem}-{part:04d}.txt").write_bytes(lines + b"\n")
