@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import combinations
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
 
 from maxmargin.calibration import FOLDS, fit_sigmoid, folds_of
 from maxmargin.certificate import summed
+from maxmargin.cores import blas_on_one_thread, free_memory, on_threads
 from maxmargin.errors import ParameterError
 from maxmargin.kernel_function import KernelFunction
 from maxmargin.kernel_model import KernelModel
@@ -19,7 +21,7 @@ from maxmargin.kernel_problem import KernelProblem, Machine
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.labels import show
 from maxmargin.multiclass import own_file, time_shares
-from maxmargin.outcome import Status
+from maxmargin.outcome import Record, Status
 from maxmargin.points import matrix_of
 from maxmargin.problem import check_both_classes
 from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows, count_stored
@@ -29,6 +31,8 @@ from maxmargin.solve import Callback, Keeping, Limits, Outcome, solve
 from maxmargin.solvers.base import Solver
 
 NOT_KEPT = Keeping()
+MANY = 4  # pairs of classes for each thread, so that they are trained side by side,
+LARGE = 100_000  # if a pair has so many values: of small ones more is Python than computing
 TOLERABLE = 1e-3  # relative gap of a machine from which only probabilities are learnt
 Make = Callable[[np.ndarray, np.ndarray, tuple[Any, Any], bool], Machine]  # of ±1, strengths, classes; whether a part
 
@@ -53,6 +57,17 @@ class Run:
             problem, self.solver, self.limits, seed=self.seed, callback=self.callback, interrupt=self.interrupt,
             keeping=self.keeping,
         )  # fmt: skip
+
+    def one_of(self, workers: int, lock: Lock) -> Run:
+        """The same for one machine of several side by side: a thread and a share of the cache; callbacks take turns."""
+        callback = self.callback
+
+        def in_turn(record: Record) -> Any:
+            with lock:
+                return callback(record) if callback else None
+
+        cache = (free_memory() / 4 if self.cache is None else self.cache) / workers
+        return replace(self, threads=1, cache=cache, callback=in_turn if callback else None)
 
     def words(self, rows: Rows, machine: str, outcomes: list[Outcome]) -> dict[str, Any]:
         """What a model says about its training."""
@@ -117,13 +132,27 @@ def pairs_of_classes(
         yield Pair(members, some, y, strengths[members], (classes[i], classes[j]), kernel, make, name)
 
 
-def one_against_one(pairs: Iterable[Pair], count: int, n: int, run: Run) -> list[Outcome]:
-    """Train the machine of each pair; an interrupt leaves the rest at the start."""
-    shares = time_shares(run.limits, count)
-    outcomes = []
-    for part, pair in enumerate(pairs):
-        own = replace(run, limits=next(shares), keeping=own_file(run.keeping, part, count))
-        outcomes.append(placed(pair.solve(own), pair.members, n))
+def one_against_one(
+    pairs: Iterable[Pair], count: int, n: int, run: Run, kernel: Kernel, values_a_pair: float
+) -> list[Outcome]:
+    """Train the machine of each pair, many large ones side by side; an interrupt leaves the rest at the start."""
+    side_by_side = count >= MANY * run.threads and kernel.by_products and values_a_pair >= LARGE
+    workers = run.threads if side_by_side else 1
+    shares, waiting, lock = time_shares(run.limits, count), enumerate(pairs), Lock()
+    outcomes: list[Any] = [None] * count
+    run = run if workers == 1 else run.one_of(workers, lock)
+
+    def train_next(_: int) -> None:
+        with lock:
+            part, pair = next(waiting)
+            limits = next(shares)
+        if limits.max_seconds is not None:
+            limits = replace(limits, max_seconds=limits.max_seconds * min(workers, count - part))
+        own = replace(run, limits=limits, keeping=own_file(run.keeping, part, count))
+        outcomes[part] = placed(pair.solve(own), pair.members, n)
+
+    with blas_on_one_thread if workers > 1 else nullcontext():
+        on_threads(workers, train_next, range(count))
     return outcomes
 
 

@@ -264,7 +264,7 @@ def with_kernel(
     with noticed() as interrupt:
         run = replace(run, interrupt=interrupt)
         main = replace(run, limits=share(run.limits, 0.5)) if probability else run
-        parts = one_against_one(pairs(), count, len(codes), main)
+        parts = one_against_one(pairs(), count, len(codes), main, kernel, 2 * count_stored(rows) / len(classes))
         left = share(run.limits, 1.0, time.perf_counter() - began)
         sigmoids, folds = calibrated(pairs(), count, replace(run, limits=left)) if probability else (None, [])
     status = worst([*parts, *folds])
@@ -272,6 +272,8 @@ def with_kernel(
     why = WHY if run.solver.name == "smo" else "you asked for it"
     result = together(model_of(rows, classes, codes, kernel, parts, training, sigmoids), parts, run.solver.name, why)
     result.status, result.seconds = status, result.seconds + sum(fold.seconds for fold in folds)
+    if run.keeping.checkpoint is None:
+        result.seconds = time.perf_counter() - began  # pairs may have been trained side by side
     return result
 
 

@@ -15,7 +15,7 @@ After    Platt 1998; Fan, Chen, Lin, JMLR 2005; Wen et al. (ThunderSVM), JMLR 20
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -42,7 +42,7 @@ SETTLED = 1e-6  # violation at which an indefinite kernel is left
 
 @dataclass
 class Batches:
-    """β, F, the last batch and the variables that are not left aside."""
+    """β, F, the last batch, the variables that are not left aside, and the ends of their F, if they are known."""
 
     beta: np.ndarray
     F: np.ndarray
@@ -51,6 +51,8 @@ class Batches:
     round: int = 0
     visited: int = 0
     estimate: float = np.inf
+    highest: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    lowest: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class Smo:
     def renew(self, problem: KernelProblem, state: Batches, scores: np.ndarray) -> None:
         """Every F is known exactly, and all variables take part again."""
         state.F = problem.forces(scores)
+        state.highest = state.lowest = np.zeros(0)
         if len(state.active) < len(state.beta):
             state.active = np.arange(len(state.beta))
             if not problem.held.all:
@@ -163,7 +166,7 @@ def survey(problem: KernelProblem, state: Batches) -> tuple[np.ndarray, np.ndarr
 def choose(problem: KernelProblem, state: Batches, size: int) -> tuple[float, np.ndarray]:
     """How much the active variables violate, and those of the next batch: half of the last one, and the worst."""
     machine, F = problem.machine, state.F
-    highest, lowest = survey(problem, state)
+    highest, lowest = (state.highest, state.lowest) if len(state.highest) else survey(problem, state)
     violation = float(np.max(highest - lowest)) if len(machine.sums) else float(max(highest[0], -lowest[0]))
     ends = zip(lowest, highest, strict=True) if len(machine.sums) else ((0.0, 0.0),)
     kept = state.batch[max(len(state.batch) // 2, len(state.batch) - size // 2) :]
@@ -202,6 +205,7 @@ def shrink(problem: KernelProblem, state: Batches) -> None:
 def estimate(problem: KernelProblem, state: Batches) -> float:
     """The relative gap as F tells it, of the active variables, with b halfway between those that violate."""
     machine, (highest, lowest) = problem.machine, survey(problem, state)
+    state.highest, state.lowest = highest, lowest
     offsets = 0.5 * (highest + lowest) if len(machine.sums) else np.zeros(1)
     gap = gap_of(state.F, state.beta, machine.lo, machine.hi, machine.group, state.active, offsets)
     if gap == 0.0:
