@@ -63,7 +63,7 @@ def test_it_reaches_the_optimum_that_is_reached_in_memory(file, loss, bias):
 @pytest.mark.parametrize(("loss", "bias"), PAIRS)
 def test_its_forerunners_reach_the_optimum_too(file, loss, bias, solver):
     exact = maxmargin.train(file, loss=loss, bias=bias, C=0.1, tol=1e-7).certificate
-    result = maxmargin.train(file, solver=solver, memory=TIGHT, loss=loss, bias=bias, C=0.1, tol=1e-3, max_seconds=30)
+    result = maxmargin.train(file, solver=solver, memory=TIGHT, loss=loss, bias=bias, C=0.1, tol=1e-3, max_seconds=200)
     assert result.status is maxmargin.Status.CONVERGED
     assert result.certificate.dual <= exact.primal * (1 + 1e-9)
     assert exact.dual * (1 - 1e-9) <= result.certificate.primal <= exact.primal * (1 + 1.1e-3)
@@ -110,16 +110,12 @@ def test_one_thread_gives_the_same_bits_again(file, evict):
 
 
 def test_the_cache_neither_clogs_nor_empties(file):
-    fills, evicted = [], []
-
-    def watch(record):
-        fills.append(record.reading.fill)
-        evicted.append(record.reading.evicted)
-
     result = maxmargin.train(
-        file, solver="cached_loops", memory=TIGHT, C=0.1, tol=1e-5, threads=2, max_seconds=5, callback=watch
-    )
+        file, solver="cached_loops", memory=TIGHT, C=0.1, tol=1e-9, threads=2,
+        callback=lambda record: record.reading.passes >= 8,
+    )  # fmt: skip
     passes = [record.reading for record in result.history]
+    assert len(passes) == 8
     assert all(0.02 < reading.fill <= 1.0 for reading in passes)
     assert passes[-1].evicted > 1000
 
@@ -284,25 +280,20 @@ def test_sizes_are_read_as_people_write_them():
 def test_a_wrong_line_deep_in_the_file_is_named_and_the_checkpoint_stays_usable(file, tmp_path):
     copy, kept = tmp_path / "rows.svm", tmp_path / "kept"
     copy.write_bytes(file.read_bytes())
-    first = maxmargin.train(
-        copy, solver="cached_loops", memory=TIGHT, C=0.1, tol=1e-9, threads=2, max_seconds=2, checkpoint=kept
-    )
-    assert first.status is maxmargin.Status.TIME_LIMIT
+    same = {"solver": "cached_loops", "memory": TIGHT, "C": 0.1, "threads": 2, "checkpoint": kept}
+    first = maxmargin.train(copy, tol=1e-12, callback=lambda record: record.reading.passes >= 3, **same)
+    assert first.status is maxmargin.Status.INTERRUPTED
     before, text = kept.read_bytes(), copy.read_bytes()
     lines = text.splitlines(keepends=True)
     bad = lines[5000].replace(b":", b";", 1)
     copy.write_bytes(b"".join([*lines[:5000], bad, *lines[5001:]]))
     with pytest.raises(DataError, match=r"rows\.svm:5001: "):
-        maxmargin.train(
-            copy, solver="cached_loops", memory=TIGHT, C=0.1, tol=1e-12, threads=2, checkpoint=kept, resume=True
-        )
+        maxmargin.train(copy, tol=1e-12, resume=True, **same)
     assert kept.read_bytes() == before
     copy.write_bytes(text)
-    result = maxmargin.train(
-        copy, solver="cached_loops", memory=TIGHT, C=0.1, tol=1e-3, threads=2, checkpoint=kept, resume=True
-    )
+    result = maxmargin.train(copy, tol=1e-3, resume=True, **same)
     assert result.status is maxmargin.Status.CONVERGED
-    assert result.model.training["passes"] > first.model.training["passes"] - 1
+    assert result.model.training["passes"] > first.model.training["passes"]
 
 
 def test_a_checkpoint_of_another_training_is_refused(file, tmp_path):
@@ -341,7 +332,7 @@ def test_a_file_that_shrinks_or_grows_while_training_is_an_error(file, threads, 
         with pytest.raises((FileError, DataError), match=r"rows\.svm"):
             maxmargin.train(
                 copy, solver="cached_loops", memory=TIGHT, C=10.0, tol=1e-12, threads=threads, callback=once,
-                max_seconds=20,
+                max_seconds=200,
             )  # fmt: skip
 
 
@@ -432,7 +423,7 @@ def test_a_signal_ends_it_with_a_model_and_a_checkpoint(file, tmp_path, number):
     lines = []
     for line in child.stderr:
         lines.append(line)
-        if "pass 3" in line or "pass 4" in line:
+        if "pass " in line and "pass 1 " not in line and "pass 2 " not in line:
             break
     child.send_signal(number)
     said, errors = child.communicate(timeout=60)
@@ -460,7 +451,7 @@ same = dict(solver="cached_loops", memory=sys.argv[3], C=0.1, bias="none", threa
 maxmargin.train(sys.argv[2], tol=1e-2, **same)
 Path("/proc/self/clear_refs").write_text("5")
 before = most()
-result = maxmargin.train(sys.argv[1], tol=1e-2, max_seconds=30, **same)
+result = maxmargin.train(sys.argv[1], tol=1e-2, max_seconds=200, **same)
 print(most() - before, result.status.name)
 """
     if not Path("/proc/self/clear_refs").exists():

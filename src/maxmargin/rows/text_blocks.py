@@ -157,7 +157,7 @@ def wrong_names(block: Block, room: Room, parsed: Parsed, start: int) -> list[in
     if not refused:
         return []
     faults, position, row = [], start, 0
-    for line in bytes(block.text[start : block.size]).split(b"\n"):
+    for line in bytes(block.text[start : parsed.size]).split(b"\n"):
         if line.split(b"#")[0].strip():
             if row in refused:
                 faults.append(position)
