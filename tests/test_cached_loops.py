@@ -21,6 +21,7 @@ from maxmargin.certificate import Point, certify
 from maxmargin.errors import DataError, FileError, ParameterError, RefusedError
 from maxmargin.losses import find_loss
 from maxmargin.problem import pose
+from maxmargin.rows.blocks import convert
 from maxmargin.rows.cache import HELD, RowCache
 from maxmargin.rows.memory import Dense
 from maxmargin.rows.open_source import open_source
@@ -202,6 +203,14 @@ def test_more_than_two_classes_are_trained_one_after_another(tmp_path):
     assert result.model.classes.tolist() == [0, 10, 20]
     assert result.certificate.primal == pytest.approx(here.certificate.primal, rel=1.1e-3)
     assert np.mean(result.model.predict(X) == here.model.predict(X)) > 0.98
+
+
+@pytest.mark.parametrize("solver", ["cached_loops", "selective_blocks"])
+def test_blocks_of_a_block_file_may_be_larger_than_the_cache(file, tmp_path, solver):
+    convert(open_source(file), tmp_path / "rows.arrow")
+    result = maxmargin.train(tmp_path / "rows.arrow", solver=solver, memory=TIGHT, C=0.1, tol=1e-3, threads=1)
+    exact = maxmargin.train(file, C=0.1, tol=1e-6).certificate
+    assert exact.dual * (1 - 1e-9) <= result.certificate.primal <= exact.primal * (1 + 1.1e-3)
 
 
 def test_lam_counts_the_rows_first(file):

@@ -21,7 +21,7 @@ from maxmargin.labels import show
 from maxmargin.losses import Loss
 from maxmargin.passes import add_combination, scores
 from maxmargin.rows.expand import Expansion
-from maxmargin.rows.memory import Rows, count_columns, count_rows, part_of_rows
+from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored, part_of_rows, row_lengths
 from maxmargin.rows.source import Source
 
 SIDE = 8  # how many b are tried on either side
@@ -61,15 +61,16 @@ class Streamed:
     def parts(self, rows: Rows, most: float) -> Iterator[tuple[slice, Rows]]:
         """Rows as the solver sees them: as they are, or made longer, no more than so many values at a time."""
         n = count_rows(rows)
-        if self.expansion is None:
+        if self.expansion is None and count_stored(rows) <= most:
             yield slice(0, n), rows
             return
-        ends = np.cumsum(self.expansion.sizes(rows))
+        ends = np.cumsum(self.expansion.sizes(rows) if self.expansion else row_lengths(rows))
         start = 0
         while start < n:
             before = ends[start - 1] if start else 0
             stop = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)
-            yield slice(start, stop), self.expansion.apply(part_of_rows(rows, start, stop))
+            part = part_of_rows(rows, start, stop)
+            yield slice(start, stop), self.expansion.apply(part) if self.expansion else part
             start = stop
 
     def losses(self, margins: np.ndarray) -> float:

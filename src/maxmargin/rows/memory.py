@@ -288,6 +288,13 @@ def count_stored(rows: Rows) -> int:
     return int(rows.values.size)
 
 
+def row_lengths(rows: Rows) -> np.ndarray:
+    """How many values each row stores."""
+    if isinstance(rows, Dense):
+        return np.full(len(rows.values), rows.values.shape[1])
+    return np.diff(rows.indptr)
+
+
 def row_length(rows: Rows) -> float:
     """How many values a row stores, on average."""
     return count_stored(rows) / max(count_rows(rows), 1)
