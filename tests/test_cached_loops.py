@@ -355,6 +355,9 @@ def test_a_checkpoint_of_other_labels_is_refused(tmp_path):
     again = maxmargin.train(tmp_path / "X.npy", y, resume=True, **same)
     assert again.status is maxmargin.Status.CONVERGED
     assert again.certificate.relative_gap <= 1e-4
+    once = maxmargin.train(tmp_path / "X.npy", y, resume=True, tol=1e-15, callback=lambda record: True, **same)
+    assert once.status is maxmargin.Status.INTERRUPTED
+    assert once.certificate.relative_gap <= 1e-3
 
 
 def test_limits_leave_something_proved(file):

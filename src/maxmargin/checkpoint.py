@@ -74,13 +74,7 @@ def save_run(path: Path, run: Run, identity: dict[str, Any]) -> None:
 def load_run(path: Path, state_type: type, identity: dict[str, Any]) -> Run:
     """Read a run, if it is one of this problem, solver and seed."""
     tensors, words = read_tensors(path, KIND)
-    for name, mine in identity.items():
-        theirs = words["identity"].get(name)
-        if theirs != mine:
-            raise FileError(
-                f"{path}: the checkpoint is of another run: {name} was {theirs!r}, now {mine!r}; "
-                "train with what it was made with, or without resuming"
-            )
+    check_identity(path, words["identity"], identity)
     arrays = {name.removeprefix("state."): value for name, value in tensors.items() if name.startswith("state.")}
     rng = np.random.default_rng()
     rng.bit_generator.state = words["rng"]
@@ -92,6 +86,16 @@ def load_run(path: Path, state_type: type, identity: dict[str, Any]) -> Run:
         **words["loop"],
         history=[recall(record) for record in words["history"]],
     )
+
+
+def check_identity(path: Path, theirs: dict[str, Any], mine: dict[str, Any]) -> None:
+    """Refuse a run that is not the one which is asked for."""
+    for name, value in mine.items():
+        if theirs.get(name) != value:
+            raise FileError(
+                f"{path}: the checkpoint is of another run: {name} was {theirs.get(name)!r}, now {value!r}; "
+                "train with what it was made with, or without resuming"
+            )
 
 
 def recall(record: dict[str, Any]) -> Record:

@@ -21,7 +21,7 @@ import numpy as np
 
 from maxmargin.budget import Budget
 from maxmargin.certificate import Certificate
-from maxmargin.checkpoint import recall
+from maxmargin.checkpoint import check_identity, recall
 from maxmargin.errors import FileError
 from maxmargin.outcome import Reading, Record, Status
 from maxmargin.readers import Beside, Brought, Inline, PassEnd
@@ -82,11 +82,12 @@ class Course:
         self.point_b, self.kept_b, self.width = 0.0, 0.0, WIDTH
         self.best = Certificate(np.inf, 0.0)
         self.history: list[Record] = []
-        self.passes = self.read = self.stale = self.rows_in_pass = 0
+        self.passes = self.read = self.stale = 0
         self.earlier, self.started = 0.0, time.perf_counter()
         self.shown = self.saved = self.started
         self.counted = (self.started, 0)
-        self.nnz = self.input_d = self.certificates = 0
+        self.nnz = self.input_d = 0
+        self.proved = False  # whether a pass has certified a point of this training
         self.exact = False  # whether the frozen α is the one with the best bound
         self.rate = 0.0
 
@@ -177,7 +178,7 @@ class Course:
         if end.rows != self.state.n:
             raise changed(self.problem, self.state.n)
         certificate = self.certified()
-        self.certificates += 1
+        self.proved = self.ride is not None
         before, self.best = self.best, self.better(certificate)
         self.stale = 0 if self.passes <= 2 or progressed(before, self.best) else self.stale + 1
         self.history.append(self.record(certificate))
@@ -188,7 +189,7 @@ class Course:
         if self.stale >= PATIENCE:
             return Status.STALLED
         limit = self.limits.max_epochs
-        if limit is not None and self.epochs >= limit and self.ride is not None:  # else nothing is proved yet
+        if limit is not None and self.epochs >= limit and self.proved:
             return Status.EPOCH_LIMIT
         self.freeze()
         if self.keeping.checkpoint and time.perf_counter() - self.saved >= CHECKPOINT_SECONDS:
@@ -264,7 +265,7 @@ class Course:
         state = self.state
         if not self.exact:
             state.freeze()
-        proved = self.certificates > 1 or self.best.meets(self.limits.tol)
+        proved = self.proved or self.best.meets(self.limits.tol)
         w, b = (self.kept, self.kept_b) if proved else (state.all_w, state.b)
         certificate = self.best if proved else Certificate(np.inf, max(self.best.dual, 0.0))
         return PassedOutcome(
@@ -292,13 +293,7 @@ class Course:
     def restore(self, path: Path) -> None:
         """Go on from a checkpoint, if it is of this training; what it had proved is proved anew by the next pass."""
         tensors, words = read_tensors(path, KIND)
-        for name, mine in self.identity.items():
-            theirs = words["identity"].get(name)
-            if theirs != mine:
-                raise FileError(
-                    f"{path}: the checkpoint is of another run: {name} was {theirs!r}, now {mine!r}; "
-                    "train with what it was made with, or without resuming"
-                )
+        check_identity(path, words["identity"], self.identity)
         state = self.state
         state.n, state.d, state.expected = len(tensors["alpha"]), len(tensors["w"]), float(len(tensors["alpha"]))
         state.room_for_rows()

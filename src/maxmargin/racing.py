@@ -30,10 +30,11 @@ from maxmargin.passes import scores
 from maxmargin.problem import Problem, checked_weights, is_number, penalty, pose
 from maxmargin.rows.memory import Rows, count_columns, count_rows
 from maxmargin.rows.pick import pick
+from maxmargin.settings import check_names, checked_limits, checked_seed
 from maxmargin.solve import Limits, Outcome, solve
 from maxmargin.solvers import find_solver
 from maxmargin.solvers.base import Solver
-from maxmargin.training import check_names, checked_limits, checked_seed, gather
+from maxmargin.training import gather
 
 FEW = 64  # rows to warm up on
 CLASSES_SHOWN = 8

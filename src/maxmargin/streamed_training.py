@@ -26,6 +26,7 @@ from maxmargin.results import Result, together
 from maxmargin.rows.blocks import convert
 from maxmargin.rows.cache import POSITIVE
 from maxmargin.rows.expand import Expansion
+from maxmargin.rows.labels import as_whole
 from maxmargin.rows.memory import count_columns
 from maxmargin.rows.open_source import open_source
 from maxmargin.rows.source import Facts, Source
@@ -157,7 +158,7 @@ def result_of(
         classes = np.array(sorted(parts[0].sides.seen)) if len(parts[0].sides.seen) == 2 else None
     if classes is None:
         raise DataError(f"{order.source.name}: stopped before two classes were seen: give it more time")
-    classes = whole(classes)
+    classes = as_whole(classes) if classes.dtype.kind == "f" else classes
     check_kept(classes)
     d, first = max(part.d for part in parts), parts[0]
     expand = {"expand": order.expansion.text, "input_d": max(part.input_d for part in parts)} if order.expansion else {}
@@ -188,13 +189,6 @@ def oriented(part: PassedOutcome) -> PassedOutcome:
     if len(part.sides.seen) == 2 and part.sides.turned:
         return replace(part, w=-part.w, b=-part.b, marks=part.marks ^ POSITIVE)
     return part
-
-
-def whole(classes: np.ndarray) -> np.ndarray:
-    """Labels that are whole numbers as whole numbers."""
-    if classes.dtype.kind == "f" and np.all(classes == np.floor(classes)) and np.all(np.abs(classes) <= 2.0**53):
-        return classes.astype(np.int64)
-    return classes
 
 
 def support_of(part: PassedOutcome) -> tuple[np.ndarray, np.ndarray]:

@@ -22,9 +22,9 @@ from maxmargin.outcome import Status
 from maxmargin.points import matrix_of
 from maxmargin.results import Result
 from maxmargin.rows.memory import Rows
+from maxmargin.settings import checked_cache, checked_limits
 from maxmargin.solve import Outcome
 from maxmargin.solvers import find_solver
-from maxmargin.training import checked_cache, checked_limits
 
 
 class KernelMachine(BaseEstimator):

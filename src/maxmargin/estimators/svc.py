@@ -23,7 +23,8 @@ from maxmargin.machines import c_svc, largest_nu, nu_svc
 from maxmargin.model import LabelModel
 from maxmargin.points import matrix_of
 from maxmargin.problem import penalty
-from maxmargin.training import Prepared, approximated, checked_limits, checked_seed, prepare, with_kernel
+from maxmargin.settings import checked_limits, checked_seed
+from maxmargin.training import Prepared, approximated, prepare, with_kernel
 
 SHAPES = ("ovr", "ovo")
 OF_THE_KERNEL = ("support_", "n_support_", "support_vectors_", "dual_coef_", "intercept_", "probA_", "probB_")

@@ -12,24 +12,21 @@ import numpy as np
 from maxmargin.errors import DataError, FileError
 from maxmargin.labels import check_length, plain
 from maxmargin.rows.memory import Dense
-from maxmargin.rows.source import START, Facts, Place, RowBlock, Unchanged
+from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
 from maxmargin.rows.tables import check_labels
 from maxmargin.rows.take import as_float, first_not_finite, not_finite
 
 
 @dataclass
-class ArraySource:
+class ArraySource(OneFile):
     """A .npy file of rows; labels from another, or an array."""
 
-    path: Path
     y: Any
     capacity: int = 1 << 20
     unlabelled: bool = False  # whether labels are not needed
 
     def __post_init__(self) -> None:
-        self.unchanged = Unchanged(self.path)
-        self.size = self.unchanged.check()
-        self.left_out, self.bad = 0, list[str]()
+        super().__post_init__()
         self.shape, self.dtype, self.offset = header(self.path)
         if self.y is None and not self.unlabelled:
             raise DataError(f"{self.path}: an array has no labels: give y, an array or the .npy file that holds them")
@@ -47,21 +44,12 @@ class ArraySource:
         self.places = [Place(0, 0, row) for row in range(0, self.shape[0], self.at_once)]
         self.any_order = True
 
-    @property
-    def name(self) -> str:
-        """The file."""
-        return str(self.path)
-
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """Read from there on; a memory map would keep what it has seen in memory."""
-        self.unchanged.check()
+        self.check()
         for row in range(start.row, self.shape[0], self.at_once):
             yield self.block_at(Place(0, 0, row))
-        self.unchanged.check()
-
-    def check(self) -> None:
-        """Refuse to go on if the file has changed."""
-        self.unchanged.check()
+        self.check()
 
     def block_at(self, place: Place) -> RowBlock:
         """The rows from there on, as many as make a block."""

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
 from maxmargin.compiled import compiled
 from maxmargin.errors import DataError, FileError
-from maxmargin.rows.labels import is_name, label_array
+from maxmargin.rows.labels import as_whole, is_name
 from maxmargin.rows.memory import Csr
 from maxmargin.rows.parse import shown
-from maxmargin.rows.source import START, Facts, Place, RowBlock, Unchanged
+from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
 from maxmargin.rows.streams import Block, blocks, is_plain, opened
 
 OTHER = 4
@@ -30,31 +29,18 @@ for code, letters in enumerate((b"Aa", b"Cc", b"Gg", b"TtUu")):
 
 
 @dataclass
-class DnaSource:
+class DnaSource(OneFile):
     """A file of labelled sequences."""
 
-    path: Path
     k: int
     capacity: int = 1 << 20
-    left_out: int = 0
-    bad: list[str] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
-        self.unchanged = Unchanged(self.path)
-        self.size = self.unchanged.check()
+        super().__post_init__()
         self.spare: list[Block] = []
         self.facts: Facts | None = None
         self.places: list[Place] | None = None
         self.any_order = is_plain(self.path)
-
-    @property
-    def name(self) -> str:
-        """The file."""
-        return str(self.path)
-
-    def check(self) -> None:
-        """Refuse to go on if the file has changed."""
-        self.unchanged.check()
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """The rows from there on."""
@@ -117,8 +103,7 @@ def is_label(text: bytes) -> bool:
 def labels_of(labels: list[bytes]) -> np.ndarray:
     """Labels as numbers, or as names if any is one."""
     try:
-        numbers = np.array([float(label) for label in labels])
-        return label_array(numbers, np.zeros(0, dtype=np.uint8), named=False)
+        return as_whole(np.array([float(label) for label in labels]))
     except ValueError:
         return np.array([label.decode() for label in labels])
 

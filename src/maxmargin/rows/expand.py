@@ -19,7 +19,7 @@ import numpy as np
 
 from maxmargin.compiled import compiled
 from maxmargin.errors import DataError, ParameterError
-from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows
+from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows, row_lengths
 
 KNOWN = "poly2, hash:SIZE, fourier:M:GAMMA and kmers:K"
 MOST_COLUMNS = 2**31 - 2
@@ -59,7 +59,7 @@ class Poly2:
 
     def sizes(self, rows: Rows) -> np.ndarray:
         """ℓ (ℓ + 3) / 2 for ℓ stored values."""
-        lengths = np.diff(sparse_of(rows).indptr)
+        lengths = row_lengths(sparse_of(rows))
         return np.asarray(lengths * (lengths + 3) // 2)
 
     def apply(self, rows: Rows) -> Csr:
@@ -85,7 +85,7 @@ class Hash:
 
     def sizes(self, rows: Rows) -> np.ndarray:
         """As many values as there were, at most."""
-        return np.diff(sparse_of(rows).indptr)
+        return row_lengths(sparse_of(rows))
 
     def apply(self, rows: Rows) -> Csr:
         """Each value to its new column; what meets there is added up."""
@@ -141,7 +141,7 @@ class Kmers:
 
     def sizes(self, rows: Rows) -> np.ndarray:
         """As they are."""
-        return np.diff(sparse_of(rows).indptr)
+        return row_lengths(sparse_of(rows))
 
     def apply(self, rows: Rows) -> Rows:
         """As they are."""

@@ -18,8 +18,11 @@ NOT_FINITE = {b"nan", b"inf", b"infinity"}
 
 def label_array(numbers: np.ndarray, text: np.ndarray, named: bool) -> np.ndarray:
     """The labels of all rows, from their numbers and from their text, a line each."""
-    if named:
-        return _names(text)
+    return _names(text) if named else as_whole(numbers)
+
+
+def as_whole(numbers: np.ndarray) -> np.ndarray:
+    """Numbers as whole ones, if all of them are."""
     whole = bool(np.all((np.floor(numbers) == numbers) & (np.abs(numbers) <= LARGEST_WHOLE)))
     return numbers.astype(np.int64) if whole else numbers
 

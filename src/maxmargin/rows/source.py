@@ -131,6 +131,27 @@ class Unchanged:
 
 
 @dataclass
+class OneFile:
+    """What sources of one file share: its name, its size, and that it must not change."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        self.unchanged = Unchanged(self.path)
+        self.size = self.unchanged.check()
+        self.left_out, self.bad = 0, list[str]()
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return str(self.path)
+
+    def check(self) -> None:
+        """Refuse to go on if the file has changed."""
+        self.unchanged.check()
+
+
+@dataclass
 class Several:
     """Several files, one behind the other."""
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin.errors import DataError, FileError
-from maxmargin.rows.labels import label_array
+from maxmargin.rows.labels import as_whole
 from maxmargin.rows.memory import Csr, Dense, Rows
-from maxmargin.rows.source import START, Facts, Place, RowBlock, Unchanged
+from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
 from maxmargin.rows.take import first_not_finite, not_finite
 
 LABELS = ("label", "y", "target", "class")  # what a column of labels is called where nobody says
@@ -33,33 +33,25 @@ NARROW = 2**31 - 1
 
 
 @dataclass
-class TableSource:
+class TableSource(OneFile):
     """A CSV, Parquet or Arrow file."""
 
-    path: Path
     kind: str
     label: str | None = None
     capacity: int = 1 << 20
     width: int | None = None  # features, where labels are not needed: a column may still be one if it is one too many
 
     def __post_init__(self) -> None:
-        self.unchanged = Unchanged(self.path)
-        self.size = self.unchanged.check()
-        self.left_out, self.bad = 0, list[str]()
+        super().__post_init__()
         self.facts = block_file_facts(self.path) if self.kind == "arrow" else None
         self.opened: Any = None
         self.names: list[str] | None = None  # of the columns that hold features
-
-    @property
-    def name(self) -> str:
-        """The file."""
-        return str(self.path)
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """The batches from there on."""
         import pyarrow as pa
 
-        self.unchanged.check()
+        self.check()
         row = start.row
         try:
             for number, (batch, read) in enumerate(self.batches(start.at), start.at + 1):
@@ -69,7 +61,7 @@ class TableSource:
                     yield RowBlock(rows, labels, place, Place(0, number, row), read)
         except (pa.ArrowException, OSError) as error:
             raise FileError(f"{self.path}: cannot read as {self.kind}: {' '.join(str(error).split())}") from error
-        self.unchanged.check()
+        self.check()
         if row == 0:
             raise DataError(f"{self.path}: no rows")
 
@@ -85,10 +77,6 @@ class TableSource:
     def any_order(self) -> bool:
         """Whether it is a block file: of any other the blocks are not known, nor how large they are."""
         return self.places is not None
-
-    def check(self) -> None:
-        """Refuse to go on if the file has changed."""
-        self.unchanged.check()
 
     def block_at(self, place: Place) -> RowBlock:
         """One batch of an Arrow file, which stays open for the next."""
@@ -308,7 +296,7 @@ def is_list(kind: Any) -> bool:
 def as_numbers(labels: np.ndarray) -> np.ndarray:
     """Labels that are all numbers as numbers: the columns of a CSV file have no types."""
     try:
-        return label_array(labels.astype(np.float64), np.zeros(0, dtype=np.uint8), named=False)
+        return as_whole(labels.astype(np.float64))
     except ValueError:
         return labels
 

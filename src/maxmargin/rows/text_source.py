@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
 from maxmargin.errors import DataError, FileError
 from maxmargin.rows.labels import label_array
 from maxmargin.rows.memory import Csr
-from maxmargin.rows.source import START, Facts, Place, RowBlock, Unchanged
+from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
 from maxmargin.rows.streams import is_plain
 from maxmargin.rows.text_blocks import BLOCK, NARROW, Found, parsed_blocks, text_task
 
@@ -20,34 +19,25 @@ TOLD = 5  # lines that were left out and are told of
 
 
 @dataclass
-class TextSource:
+class TextSource(OneFile):
     """LIBSVM text, plain or compressed."""
 
-    path: Path
     zero_based: bool = False
     d: int | None = None
     threads: int = 1
     capacity: int = BLOCK
     lenient: bool = False
-    bad: list[str] = field(default_factory=list, repr=False)
-    left_out: int = 0
 
     def __post_init__(self) -> None:
-        self.unchanged = Unchanged(self.path)
-        self.size = self.unchanged.check()
+        super().__post_init__()
         self.task = text_task(self.path, self.zero_based, self.d, self.lenient)
         self.facts: Facts | None = None
         self.places: list[Place] | None = None
         self.any_order = is_plain(self.path)
 
-    @property
-    def name(self) -> str:
-        """The file."""
-        return str(self.path)
-
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """Parse from there on."""
-        self.unchanged.check()
+        self.check()
         place = start
         if start == START:
             self.left_out, self.bad = 0, []
@@ -58,13 +48,9 @@ class TextSource:
             place = block.next
             if found.parsed.rows:
                 yield block
-        self.unchanged.check()
+        self.check()
         if place.row == 0:
             raise DataError(f"{self.path}: no rows: each line should read label index:value ...")
-
-    def check(self) -> None:
-        """Refuse to go on if the file has changed."""
-        self.unchanged.check()
 
     def block_at(self, place: Place) -> RowBlock:
         """Parse one block."""
