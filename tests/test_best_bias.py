@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from maxmargin.best_bias import best_bias
+from maxmargin.best_bias import LONG, best_bias, best_constant
 from maxmargin.losses import LOSSES
 
 
@@ -46,3 +46,31 @@ def test_scores_beyond_the_whole_numbers_of_float64_end_too(loss, offset):
     f = offset + np.zeros(4)
     b = best_bias(f, np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4), loss)
     assert b == pytest.approx(-offset, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+@pytest.mark.parametrize("guess", [0.0, 3.0, -1e6])
+def test_a_guess_changes_nothing_but_the_way(loss, guess):
+    rng = np.random.default_rng(1)
+    f, C, y = 3.0 * rng.normal(size=500), rng.random(500) + 0.01, rng.choice([-1.0, 1.0], size=500)
+    assert best_bias(f, y, C, loss, guess) == pytest.approx(best_bias(f, y, C, loss), abs=1e-12)
+
+
+@pytest.mark.parametrize("weights", ["even", "uneven", "sorted", "one heavy"])
+@pytest.mark.parametrize("positive", [0.001, 0.5, 0.97])
+def test_the_quantile_of_many_kinks_is_that_of_all_of_them_sorted(weights, positive):
+    rng = np.random.default_rng(2)
+    n = 2 * LONG
+    f, y = rng.normal(size=n), np.where(rng.random(n) < positive, 1.0, -1.0)
+    C = {"even": np.ones(n), "uneven": rng.random(n) ** 8 + 1e-6, "sorted": np.linspace(1e-6, 1.0, n)}.get(weights)
+    if C is None:
+        C = np.where(np.arange(n) == n // 3, n, 1.0)
+    kinks, order = y - f, np.argsort(y - f)
+    place = np.searchsorted(np.cumsum(C[order]), np.sum(C[y > 0]) * (1 - 1e-12))
+    assert best_bias(f, y, C, LOSSES["hinge"]) == kinks[order[place]]
+
+
+def test_where_every_score_is_zero_only_the_weights_of_the_classes_count():
+    y, C = np.array([1.0, 1.0, -1.0]), np.array([1.0, 2.0, 4.0])
+    for loss in LOSSES.values():
+        assert best_constant(y, C, loss) == pytest.approx(best_bias(np.zeros(3), y, C, loss), abs=1e-12)

@@ -93,7 +93,7 @@ def certify(problem: Problem, point: Point) -> Certified:
         alpha, w, b, dual = dual_side(problem, point.alpha)
         w, b, margins = with_best_bias(problem, w, b)
     else:
-        w, b, margins = with_best_bias(problem, point.w.copy(), point.b)  # the solver goes on with its own
+        w, b, margins = with_best_bias(problem, point.w.copy(), point.b, point.b)  # the solver goes on with its own
         if problem.ridge:
             alpha, _, _, dual = dual_side(problem, answers(problem, margins) if point.alpha is None else point.alpha)
         else:
@@ -136,14 +136,16 @@ def answers(problem: Problem, margins: np.ndarray) -> np.ndarray:
     return np.asarray(alpha)
 
 
-def with_best_bias(problem: Problem, w: np.ndarray, b: float) -> tuple[np.ndarray, float, np.ndarray]:
+def with_best_bias(
+    problem: Problem, w: np.ndarray, b: float, guess: float | None = None
+) -> tuple[np.ndarray, float, np.ndarray]:
     """(w, b) with b the best there is where it is free, and the margins at that point.
 
     A hard margin takes w and b at the length that makes the smallest margin 1, if all examples are on their sides.
     """
     f = scores(problem.rows, w, problem.threads)
     if problem.bias == "free":
-        b = best_bias(f, problem.y, problem.C, problem.loss)
+        b = best_bias(f, problem.y, problem.C, problem.loss, guess)
     margins = problem.y * (f + b)
     if problem.loss is HARD_MARGIN and (least := float(np.min(margins[problem.counted]))) > 0.0:
         length = (1.0 + 4.0 * np.finfo(float).eps) / least
@@ -157,9 +159,9 @@ def feasible(problem: Problem, alpha: np.ndarray) -> np.ndarray:
     if problem.bias != "free":
         return alpha
     positive = problem.y > 0
-    heavy, light = float(np.sum(alpha[positive])), float(np.sum(alpha[~positive]))
+    heavy, light = float(alpha @ positive), float(alpha @ ~positive)
     if heavy < light:
         positive, heavy, light = ~positive, light, heavy
     if heavy > light:
-        alpha[positive] *= light / heavy
+        alpha *= np.where(positive, light / heavy, 1.0)
     return alpha

@@ -89,7 +89,8 @@ class Newton:
         part = sample(problem, rng)
         if part is None:
             return
-        there = self.start(part, Point(np.zeros(part.d), alpha=np.zeros(part.n)))
+        there = self.start(part)
+        there.fresh = False
         while there.estimate > NEAR and there.visited < STEPS * part.n:
             self.advance(part, there, rng)
         state.visited += there.visited

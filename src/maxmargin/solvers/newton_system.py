@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from maxmargin.gram import weighted_gram
-from maxmargin.passes import combination, combination_with_bias, curved, scores
+from maxmargin.passes import combination, curved, scores
 from maxmargin.rows.memory import Dense, Rows
 from maxmargin.rows.pick import pick
 from maxmargin.scratch import scratch
@@ -57,21 +56,10 @@ class System:
         """Whether s ends with the step of b."""
         return len(self.ridge) > self.d
 
-    @cached_property
-    def border(self) -> np.ndarray:
-        """Σ h_i z_i."""
-        return self.gather(self.h)
-
-    def gather(self, coefficients: np.ndarray) -> np.ndarray:
-        """Σ coefficient_i z_i."""
-        return combination_with_bias(self.rows, self.d, coefficients, len(self.ridge), self.threads)
-
     def by_factors(self) -> Solve:
         """Cholesky."""
         H = scratch("matrix of a Newton step", (len(self.ridge), len(self.ridge)))
         weighted_gram(self.rows, self.d, self.h, H, self.threads)
-        if self.with_bias:
-            H[-1, :] = self.border
         H[np.diag_indices_from(H)] += self.ridge
         return by_cholesky(H)
 

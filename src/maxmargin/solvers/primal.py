@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.best_bias import best_constant
 from maxmargin.certificate import Point, feasible, primal_of
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import response
@@ -57,9 +58,9 @@ class Primal:
         elif warm is not None and warm.alpha is not None:
             w, b = primal_of(problem, feasible(problem, warm.alpha))
         if problem.bias == "free":
-            b = best_bias_at(problem, w)
+            b = best_bias_at(problem, w) if np.any(w) else best_constant(problem.y, problem.C, problem.loss)
         v = self.joined(w, b)
-        return self.best_length(v) * v if problem.bounded and np.any(v) else v.copy()
+        return self.best_length(v) * v if problem.bounded and np.any(w) else v.copy()
 
     def best_length(self, v: np.ndarray) -> float:
         """The t, roughly, that minimises P(t v); trying one costs no pass over the rows."""
