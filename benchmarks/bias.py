@@ -12,7 +12,6 @@ import argparse
 import sys
 import tempfile
 import time
-from itertools import product
 from pathlib import Path
 
 import numpy as np

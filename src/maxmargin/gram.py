@@ -1,4 +1,4 @@
-"""The weighted Gram matrix of the columns, XᵀDX, and of a constant one beside them, for what needs second derivatives."""
+"""The weighted Gram matrix of the columns, XᵀDX, with a constant one beside them if need be: second derivatives."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class Part:
         return replace(part, pull=force - part.force(q[band]))
 
     def step(self, h: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """The Newton step; what nothing regularises is held back by its own gradient, so that it moves 1/HELD at most."""
+        """The Newton step; what nothing regularises is held back by its gradient, so that it moves 1/HELD at most."""
         held = np.where(self.ridge > 0.0, self.ridge, HELD * np.abs(gradient))
         return System(self.rows, self.d, held, h, self.threads).solve(gradient)
 
