@@ -11,7 +11,9 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +24,7 @@ import maxmargin
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from report import found
+from report import DATA, found
 
 ROWS_AT_ONCE = {"kddb": 500_000, "webspam": 2_000, "ocr": 20_000, "dna": 200_000}
 SIZES = {
@@ -34,6 +36,23 @@ SIZES = {
 REAL = {"covtype": "covtype.binary.scale", "mnist": "mnist"}
 LETTERS = np.frombuffer(b"ACGT", dtype=np.uint8)
 MOTIFS = (b"ACGGTACA", b"TTGACCGA", b"GGATCCTA")
+
+
+def options_of(about: str, *places: str) -> argparse.Namespace:
+    """What `run.py` and `methods.py` are given."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for place in places:
+        parser.add_argument(place)
+    parser.add_argument("--names")
+    parser.add_argument("--methods")
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "maxmargin-outofcore")
+    parser.add_argument("--data", dest="real", type=Path, default=DATA)
+    parser.add_argument("--limit", type=float, default=600.0)
+    parser.add_argument("--part", type=float, default=10.0, help="the file is so many times the memory")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--write")
+    return parser.parse_args()
 
 
 class Shape(NamedTuple):
@@ -65,6 +84,12 @@ def shape(name: str, folder: Path, data: Path, scale: float) -> Shape | None:
     return Shape(str(folder / f"{stem}-*"), None, {"expand": "kmers:8"} if name == "dna" else {}, size)
 
 
+def remove(name: str, folder: Path, scale: float) -> None:
+    """Make room on the disk."""
+    for path in [*folder.glob(f"{name}-{scale:g}-*"), folder / f"{name}.svm"]:
+        path.unlink(missing_ok=True)
+
+
 def real(name: str, folder: Path, data: Path) -> Shape | None:
     """Plain text of a file that may be compressed; mnist as even against odd."""
     path, source = folder / f"{name}.svm", found(REAL[name], data)
@@ -86,7 +111,7 @@ def sparse_text(name: str, stem: Path, n: int, d: int) -> None:
         kept = np.ones_like(columns, dtype=bool)
         kept[:, 1:] = columns[:, 1:] != columns[:, :-1]
         lengths = kept.sum(axis=1)
-        values = np.repeat(np.round(1.0 / np.sqrt(lengths), 4), lengths)
+        values = np.repeat(np.round(1.0 / np.sqrt(lengths), 7), lengths)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         X = sparse.csr_array((values, columns[kept], indptr), (rows, d))
         hidden = ((columns * 2654435761) % 1009) / 504.0 - 1.0

@@ -20,7 +20,7 @@ LEAST = 4 << 20  # bytes: below, there is no room for the blocks of a file
 ASIDE = 0.1  # of the memory, for what no plan foresees
 MOST_BLOCK, LEAST_BLOCK = 1 << 20, 1 << 15  # bytes of text that are parsed at once
 BLOCKS = 24  # times the size of a block, for text, parsed rows and rows that wait
-FEATURE = 4 * 8  # bytes: w, the w that is being certified, the one that was certified, and w(α)
+FEATURE = 3 * 8  # bytes: w, the w that is being certified, and w(α)
 EXAMPLE = 2 * 8  # bytes: α, and the α that is being certified
 MARK = 1
 ON_DISK = 0.25  # of the memory: more than that is not given to dual variables
@@ -36,7 +36,7 @@ class Budget:
     @property
     def block(self) -> int:
         """How many bytes of a file to read at once."""
-        return int(min(max(self.total / 250, LEAST_BLOCK), MOST_BLOCK))
+        return int(min(max(self.total / 60, LEAST_BLOCK), MOST_BLOCK))
 
     def on_disk(self, n: float) -> bool:
         """Whether so many dual variables should be in a file."""

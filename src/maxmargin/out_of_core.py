@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Event
@@ -27,7 +28,8 @@ from maxmargin.outcome import Reading, Record, Status
 from maxmargin.readers import Beside, Brought, Inline, PassEnd
 from maxmargin.rows.memory import count_columns, count_stored
 from maxmargin.rows.source import Place, RowBlock
-from maxmargin.scratch import reserved
+from maxmargin.scratch import release, reserved
+from maxmargin.shelf import Shelf
 from maxmargin.solve import Callback, Keeping, Limits, Outcome, progressed
 from maxmargin.solvers.passing import Method, Passing
 from maxmargin.streamed import NARROWER, WIDTH, Ride, Streamed, TwoSides
@@ -77,8 +79,8 @@ class Course:
         self.shuffles, self.places = np.random.default_rng([seed, 1]), list[Place]()
         self.inline = threads == 1 or method.reads_blocks
         self.ride: Ride | None = None
-        self.point, self.kept = (reserved(budget.total // 8, np.float64) for _ in range(2))
-        self.sums = reserved(budget.total // 8, np.float64)
+        self.point, self.sums = (reserved(budget.total // 8, np.float64) for _ in range(2))
+        self.kept = Shelf()
         self.point_b, self.kept_b, self.width = 0.0, 0.0, WIDTH
         self.best = Certificate(np.inf, 0.0)
         self.history: list[Record] = []
@@ -107,10 +109,11 @@ class Course:
             self.restore(self.keeping.checkpoint)
         reader = Inline(self.pass_over) if self.inline else Beside(self.pass_over)
         status = Status.CONVERGED if self.best.meets(self.limits.tol) else None
-        with reader:
-            while status is None:
-                status = self.turn(reader)
-        return self.finish(status)
+        with closing(self.kept):
+            with reader:
+                while status is None:
+                    status = self.turn(reader)
+            return self.finish(status)
 
     def turn(self, reader: Inline | Beside) -> Status | None:
         """Take what the reader has brought, work a little, look whether to stop."""
@@ -210,7 +213,7 @@ class Course:
         """The lower primal, whose point is kept, and the higher dual."""
         best = self.best
         if certificate.primal < best.primal:
-            self.point, self.kept = self.kept, self.point
+            self.kept.put(self.point[: self.state.d])
             self.kept_b = self.point_b
             best = Certificate(certificate.primal, best.dual)
         self.exact = certificate.dual >= best.dual
@@ -266,12 +269,19 @@ class Course:
         if not self.exact:
             state.freeze()
         proved = self.proved or self.best.meets(self.limits.tol)
-        w, b = (self.kept, self.kept_b) if proved else (state.all_w, state.b)
+        w, b = self.weights(proved), self.kept_b if proved else state.b
         certificate = self.best if proved else Certificate(np.inf, max(self.best.dual, 0.0))
         return PassedOutcome(
-            w[: state.d], b, state.frozen[: state.n], certificate, status, self.epochs, self.seconds, self.history,
+            w, b, state.frozen[: state.n], certificate, status, self.epochs, self.seconds, self.history,
             self.sides, self.passes, state.marks[: state.n], state.d, self.nnz, self.input_d,
         )  # fmt: skip
+
+    def weights(self, proved: bool) -> np.ndarray:
+        """The best w, or where the trainer stands; the memory of the others is given back first."""
+        vectors = [self.point, self.sums, self.state.all_w]
+        for vector in vectors if proved else vectors[:2]:
+            release(vector, 0)
+        return self.kept.take() if proved else self.state.w
 
     def save(self) -> None:
         """Write the checkpoint."""

@@ -123,7 +123,7 @@ def one_after_another(
         named = replace(problem, name=f"{show(label)} against the rest")
         outcome = course(own, named, TwoSides(problem.source.name, label), interrupt).go()
         marks = outcome.marks if number == 0 else outcome.marks[:0]
-        parts.append(replace(outcome, w=outcome.w.copy(), alpha=np.zeros(0), marks=marks))
+        parts.append(replace(outcome, alpha=np.zeros(0), marks=marks))
     return parts
 
 
@@ -171,7 +171,7 @@ def result_of(
     }  # fmt: skip
     model = LinearModel(
         classes,
-        np.stack([np.pad(part.w, (0, d - len(part.w))) for part in parts]),
+        weights(parts, d),
         np.array([part.b for part in parts]),
         support,
         signed,
@@ -182,6 +182,14 @@ def result_of(
     result = together(model, parts, order.method.name, "you asked for it" if asked else WHY)
     model.training |= {"status": result.status.value, "epochs": result.epochs}
     return result
+
+
+def weights(parts: list[PassedOutcome], d: int) -> np.ndarray:
+    """A row of weights for each part; features that it has not met have none."""
+    rows = np.zeros((len(parts), d))
+    for row, part in zip(rows, parts, strict=True):
+        row[: len(part.w)] = part.w
+    return rows
 
 
 def oriented(part: PassedOutcome) -> PassedOutcome:

@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin.compiled import compiled, holds, inlined
 from maxmargin.draws import draw_below
 from maxmargin.errors import ParameterError
-from maxmargin.rows.memory import Dense, Rows, Spans, square
+from maxmargin.rows.memory import Dense, Rows, Spans, count_rows, row_lengths, square
 from maxmargin.scratch import release, reserved
 
 SLOT = 64  # bytes of a row beside its values
@@ -62,37 +62,56 @@ class RowCache:
         """Whether the values are of one type."""
         return bool(rows.values.dtype == self.rows.values.dtype)
 
-    def take_in(self, rows: Rows, y: np.ndarray, first: int, marks: Any, alphas: Any, rng: np.random.Generator) -> int:
-        """Hold these rows too, examples `first` and on, in the place of others if need be; how many those were."""
-        needed = self.size_of(rows)
+    def take_in(
+        self,
+        rows: Rows,
+        y: np.ndarray,
+        first: int,
+        marks: Any,
+        alphas: Any,
+        rng: np.random.Generator,
+        wanted: np.ndarray | None = None,
+    ) -> int:
+        """Hold these rows too, examples `first` and on, in the place of others if need be; how many those were.
+
+        Of those that are not wanted only the labels are noted.
+        """
+        wanted = np.ones(len(y), dtype=np.bool_) if wanted is None else wanted
+        needed = self.size_of(rows, wanted)
         if needed > self.limit // 2:
             raise ParameterError(f"a block of rows takes {needed:,} bytes, the cache has {self.limit:,}: raise memory")
         evicted = 0
-        if not self.has_room(rows):
+        if not self.has_room_for(needed):
             room = min(self.limit - needed, self.limit - self.limit // SLACK)
             evicted = self.give_up(max(room, 0), marks, alphas, rng)
             self.push_together()
         arrays = self.example, self.y, self.Q, self.alpha, marks, alphas
         if isinstance(rows, Dense):
-            self.count = hold_dense(self.rows, *arrays, self.count, rows, y, first)
+            self.count = hold_dense(self.rows, *arrays, self.count, rows, y, first, wanted)
             self.live = self.count * (self.width + SLOT)
         else:
             before = self.count, self.used
-            self.count, self.used = hold_sparse(self.rows, *arrays, self.count, self.used, rows, y, first)
+            self.count, self.used = hold_sparse(self.rows, *arrays, self.count, self.used, rows, y, first, wanted)
             self.live += (self.count - before[0]) * SLOT + (self.used - before[1]) * self.width
         return evicted
 
-    def size_of(self, rows: Rows) -> int:
-        """How many bytes these rows would take."""
+    def size_of(self, rows: Rows, wanted: np.ndarray) -> int:
+        """How many bytes those of these rows would take that are wanted."""
+        count = int(np.count_nonzero(wanted))
         if isinstance(rows, Dense):
-            return int(len(rows.values) * (self.width + SLOT))
-        return int(rows.indptr[-1] * self.width + (len(rows.indptr) - 1) * SLOT)
+            return int(count * (self.width + SLOT))
+        values = rows.indptr[-1] if count == len(wanted) else row_lengths(rows) @ wanted
+        return int(values * self.width + count * SLOT)
 
     def has_room(self, rows: Rows) -> bool:
         """Whether they fit without anything being moved."""
-        if isinstance(rows, Dense):
-            return self.live + self.size_of(rows) <= self.limit
-        return bool(self.used * self.width + self.count * SLOT + self.size_of(rows) <= self.limit)
+        return self.has_room_for(self.size_of(rows, np.ones(count_rows(rows), dtype=np.bool_)))
+
+    def has_room_for(self, needed: int) -> bool:
+        """Whether so many bytes of rows fit without anything being moved."""
+        if isinstance(self.rows, Dense):
+            return self.live + needed <= self.limit
+        return bool(self.used * self.width + self.count * SLOT + needed <= self.limit)
 
     def give_up(self, room: int, marks: Any, alphas: Any, rng: np.random.Generator) -> int:
         """Give rows up at random until the rest takes no more than so many bytes."""
@@ -203,12 +222,12 @@ def drop_others(rows, example, y, Q, alpha, marks, alphas, count, live, wanted):
 
 
 @compiled
-def hold_sparse(pool, example, y, Q, alpha, marks, alphas, count, used, rows, labels, first):
-    """Append sparse rows that are not held yet."""
+def hold_sparse(pool, example, y, Q, alpha, marks, alphas, count, used, rows, labels, first, wanted):
+    """Append sparse rows that are wanted and not held yet."""
     for i in range(labels.size):
         if labels[i] > 0.0:
             marks[first + i] |= POSITIVE
-        if marks[first + i] & HELD:
+        if marks[first + i] & HELD or not wanted[i]:
             continue
         start, stop = rows.indptr[i], rows.indptr[i + 1]
         pool.start[count] = used
@@ -225,12 +244,12 @@ def hold_sparse(pool, example, y, Q, alpha, marks, alphas, count, used, rows, la
 
 
 @compiled
-def hold_dense(pool, example, y, Q, alpha, marks, alphas, count, rows, labels, first):
-    """Append dense rows that are not held yet."""
+def hold_dense(pool, example, y, Q, alpha, marks, alphas, count, rows, labels, first, wanted):
+    """Append dense rows that are wanted and not held yet."""
     for i in range(labels.size):
         if labels[i] > 0.0:
             marks[first + i] |= POSITIVE
-        if marks[first + i] & HELD:
+        if marks[first + i] & HELD or not wanted[i]:
             continue
         for j in range(rows.values.shape[1]):
             pool.values[count, j] = rows.values[i, j]

@@ -12,11 +12,13 @@ import gzip
 import lzma
 import os
 import stat
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -31,12 +33,15 @@ DAMAGED = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
 class Stream:
     """The bytes of one open file, after decompression."""
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
+    def __init__(self, path: Path, file: BufferedReader) -> None:
         self.path = path
-        self.file = file
+        self.file: Any = file
         self.kind, self.bytes = _decompressed(file)
         status = os.fstat(file.fileno())
         self.length = status.st_size if stat.S_ISREG(status.st_mode) else 0
+        if self.kind == "plain" and self.length:
+            self.bytes = self.file = file.raw  # what is read goes to where it is wanted, without a buffer between
+            self.file.seek(0)
 
     def fill(self, buffer: memoryview) -> int:
         """Read until the buffer is full or the file at its end; how many bytes that were."""
@@ -140,13 +145,23 @@ def _begun(rest: bytes, capacity: int, spare: list[Block]) -> Block:
 @contextmanager
 def opened(path: str | Path) -> Iterator[Stream]:
     """Open a file for reading, decompressing on the way if its first bytes say so."""
-    path = Path(path)
+    file = _open(Path(path))
+    with file:
+        yield Stream(Path(path), file)
+
+
+def open_for(owner: object, path: Path) -> Stream:
+    """The same, open as long as its owner lives."""
+    file = _open(path)
+    weakref.finalize(owner, file.close)
+    return Stream(path, file)
+
+
+def _open(path: Path) -> Any:
     try:
-        file = path.open("rb", buffering=READ_AHEAD)
+        return path.open("rb", buffering=READ_AHEAD)
     except OSError as error:
         raise FileError(f"{path}: cannot read: {error.strerror or error}") from error
-    with file:
-        yield Stream(path, file)
 
 
 def is_plain(path: Path) -> bool:
@@ -165,7 +180,7 @@ def _decompressed(file: Any) -> tuple[str, Any]:
     return "plain", file
 
 
-def _zstd(file: BinaryIO) -> Any:
+def _zstd(file: BufferedReader) -> Any:
     import pyarrow
 
     return pyarrow.CompressedInputStream(pyarrow.PythonFile(file, mode="r"), "zstd")

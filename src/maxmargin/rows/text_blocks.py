@@ -19,7 +19,7 @@ import numpy as np
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.rows.labels import all_refused
 from maxmargin.rows.parse import LARGEST_INDEX, Parsed, Room, explanation, parse
-from maxmargin.rows.streams import Block, blocks, opened
+from maxmargin.rows.streams import Block, Stream, blocks, opened
 
 BLOCK = 1 << 20
 NARROW = 2**31 - 1  # the most columns and pairs that int32 counts
@@ -178,18 +178,23 @@ def one_a_line(block: Block, faults: list[int]) -> list[int]:
 def parsed_blocks(task: Task, threads: int, capacity: int = BLOCK, start: int = 0, lines: int = 0) -> Generator[Found]:
     """The file from byte `start` of its text on, which follows so many lines; refuses what is wrong."""
     with opened(task.path) as stream:
-        stream.skip(start)
-        cut = blocks(stream, capacity, task.spare_blocks, start == 0)
-        for block, (room, parsed, bad) in in_order(task.parse, cut, threads):
-            if parsed.size < block.size:
-                raise DataError(complaint(task, block, parsed.size, lines))
-            said = [complaint(task, block, position, lines) for position in bad]
-            start, lines = start + block.size, lines + parsed.lines
-            try:
-                yield Found(block, room, parsed, said, start, lines)
-            finally:
-                task.spare_blocks.append(block)
-                task.spare.append(room)
+        yield from parsed_stream(stream, task, threads, capacity, start, lines)
+
+
+def parsed_stream(stream: Stream, task: Task, threads: int, capacity: int, start: int, lines: int) -> Generator[Found]:
+    """The same for a file that is open."""
+    stream.skip(start)
+    cut = blocks(stream, capacity, task.spare_blocks, start == 0)
+    for block, (room, parsed, bad) in in_order(task.parse, cut, threads):
+        if parsed.size < block.size:
+            raise DataError(complaint(task, block, parsed.size, lines))
+        said = [complaint(task, block, position, lines) for position in bad]
+        start, lines = start + block.size, lines + parsed.lines
+        try:
+            yield Found(block, room, parsed, said, start, lines)
+        finally:
+            task.spare_blocks.append(block)
+            task.spare.append(room)
 
 
 def complaint(task: Task, block: Block, position: int, lines: int) -> str:

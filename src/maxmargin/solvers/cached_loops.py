@@ -2,10 +2,11 @@
 
 Solves   max_α  Σ d_i(α_i) − ½‖w‖² − b²/(2B²),  as dual_coordinate does, for rows that do not fit in memory
 Loops    a reader streams the rows of the file, again and again, into a cache of bounded size; a trainer takes dual
-         steps on rows of the cache, picked at random. Neither waits for the other
-Evicts   a row at an end of its box, with a gradient beyond ±ε that holds it there, is thrown out by the trainer: it
-         would not move. ε is the largest gradient of the last round, and shrinks while the cache is over 90 % full. If
-         there is no room for what the reader brings, rows are thrown out at random; evict="random" does nothing else
+         steps on rows of the cache, picked at random, and one on every row as it comes. Neither waits for the other
+Evicts   a row at an end of its box, with a gradient beyond ±ε that holds it there, is thrown out by the trainer, or
+         not let in: it would not move. ε is the largest gradient of the last round, and shrinks while the cache is over
+         90 % full. If there is no room for what the reader brings, rows are thrown out at random; evict="random" does
+         nothing else
 Keeps    w = Σ α_i y_i x_i after every step, α of all examples, whether in the cache or not
 Bias     none, regularised, or free: then the centre of a regularised one moves, as in dual_coordinate
 Costs    a step: one row
@@ -23,8 +24,8 @@ from maxmargin.draws import draw_below
 from maxmargin.dual_terms import best, beyond, slope
 from maxmargin.errors import ParameterError
 from maxmargin.prefetch import prefetch
-from maxmargin.rows.cache import drop, weight
-from maxmargin.rows.memory import Rows, announce, axpy, dot, fetch
+from maxmargin.rows.cache import HELD, drop, weight
+from maxmargin.rows.memory import Rows, announce, axpy, dot, fetch, square
 from maxmargin.solvers.base import ROW
 from maxmargin.solvers.passing import Holder, Passing
 
@@ -32,7 +33,7 @@ EVICTIONS = ("active", "random")
 CROWDED = 0.9  # of the cache
 SHRINKS = 0.9  # ε, with every step in a crowded cache
 AT_ONCE = 200_000  # numbers visited before the trainer looks whether the reader has brought something
-PER_ROW = 8  # dual steps for each row that is read; if the reader is slower than that, as many as there is time for
+PER_ROW = 4  # dual steps for each row that is read; if the reader is slower than that, as many as there is time for
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,13 @@ class CacheTrainer(Holder):
         """Rows that the reader brings."""
         state, cache = self.state, self.cache_for(rows, first)
         cache.shrink(state.room_for_rows(), state.marks, state.alphas, self.rng)
-        self.evicted += cache.take_in(rows, y, first, state.marks, state.alphas, self.rng)
+        wanted = np.empty(len(y), dtype=np.bool_)
+        state.b, state.s, self.largest = arrive(
+            rows, y, first, state.marks, state.alphas, state.term, state.pull, state.w, state.b, state.s, self.active,
+            self.epsilon, self.largest, wanted,
+        )  # fmt: skip
+        state.visited += len(y)
+        self.evicted += cache.take_in(rows, y, first, state.marks, state.alphas, self.rng, wanted)
 
     def steps_for(self, rows: int) -> int:
         """How many dual steps go with so many rows that were read."""
@@ -97,6 +104,29 @@ class CacheTrainer(Holder):
 
     def end_pass(self) -> None:
         """Nothing: the trainer knows no passes."""
+
+
+@compiled
+def arrive(rows, y, first, marks, alphas, term, B2, w, b, s, active, epsilon, largest, wanted):
+    """A dual step on every row that comes and is not in the cache; those that would not move need not be held."""
+    for k in range(y.size):
+        i = first + k
+        wanted[k] = not marks[i] & HELD
+        if not wanted[k]:
+            continue
+        m, a = y[k] * (dot(rows, k, w) + b), alphas[i]
+        new = best(term, 0, a, m, square(rows, k) + B2)
+        change = (new - a) * y[k]
+        if change != 0.0:
+            alphas[i] = new
+            axpy(rows, k, change, w)
+            s += change
+            b += B2 * change
+        if active and beyond(term, 0, new, m) > epsilon:
+            wanted[k] = False
+        else:
+            largest = max(largest, abs(m - slope(term, 0, a)))
+    return b, s, largest
 
 
 @compiled

@@ -15,6 +15,7 @@ from maxmargin.errors import FileError
 from maxmargin.rows.cache import POSITIVE, RowCache
 from maxmargin.rows.memory import Rows, count_columns, count_rows
 from maxmargin.scratch import reserved
+from maxmargin.shelf import no_room
 from maxmargin.solvers.dual_coordinate import PULL
 from maxmargin.streamed import Streamed
 
@@ -163,10 +164,7 @@ class Passing:
                 reserve(file.fileno(), 8 * size)
                 mapping = mmap.mmap(file.fileno(), 8 * size)
         except OSError as error:
-            raise FileError(
-                f"{tempfile.gettempdir()}: no room for {8 * size:,} bytes of dual variables "
-                f"({error.strerror or error}): set TMPDIR to a folder that has it"
-            ) from error
+            raise no_room(8 * size, "dual variables", error) from error
         self.mapped.append(mapping)
         return np.frombuffer(mapping, dtype=np.float64, count=size)
 
