@@ -91,13 +91,15 @@ def remove(name: str, folder: Path, scale: float) -> None:
 
 
 def real(name: str, folder: Path, data: Path) -> Shape | None:
-    """Plain text of a file that may be compressed; mnist as even against odd."""
+    """Plain text of a file that may be compressed; mnist as even against odd, its pixels between 0 and 1."""
     path, source = folder / f"{name}.svm", found(REAL[name], data)
     if source is None:
         return None
     if not path.exists():
         X, y = maxmargin.read(source)
-        maxmargin.write(path, X, np.where(y % 2 == 0, -1, 1) if name == "mnist" else y)
+        if name == "mnist":
+            X.data, y = np.round(X.data / 255.0, 4), np.where(y % 2 == 0, -1, 1)
+        maxmargin.write(path, X, y)
     return Shape(str(path), None, {}, path.stat().st_size)
 
 

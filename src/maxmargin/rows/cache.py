@@ -77,7 +77,7 @@ class RowCache:
         Of those that are not wanted only the labels are noted.
         """
         wanted = np.ones(len(y), dtype=np.bool_) if wanted is None else wanted
-        needed = self.size_of(rows, wanted)
+        needed = int(np.sum(self.sizes_of(rows), where=wanted))
         if needed > self.limit // 2:
             raise ParameterError(f"a block of rows takes {needed:,} bytes, the cache has {self.limit:,}: raise memory")
         evicted = 0
@@ -95,17 +95,14 @@ class RowCache:
             self.live += (self.count - before[0]) * SLOT + (self.used - before[1]) * self.width
         return evicted
 
-    def size_of(self, rows: Rows, wanted: np.ndarray) -> int:
-        """How many bytes those of these rows would take that are wanted."""
-        count = int(np.count_nonzero(wanted))
-        if isinstance(rows, Dense):
-            return int(count * (self.width + SLOT))
-        values = rows.indptr[-1] if count == len(wanted) else row_lengths(rows) @ wanted
-        return int(values * self.width + count * SLOT)
+    def sizes_of(self, rows: Rows) -> np.ndarray:
+        """How many bytes each of these rows would take."""
+        values = 1 if isinstance(rows, Dense) else row_lengths(rows)
+        return np.broadcast_to(SLOT + self.width * values, count_rows(rows))
 
     def has_room(self, rows: Rows) -> bool:
         """Whether they fit without anything being moved."""
-        return self.has_room_for(self.size_of(rows, np.ones(count_rows(rows), dtype=np.bool_)))
+        return self.has_room_for(int(np.sum(self.sizes_of(rows))))
 
     def has_room_for(self, needed: int) -> bool:
         """Whether so many bytes of rows fit without anything being moved."""

@@ -4,8 +4,9 @@ Solves   max_α  Σ d_i(α_i) − ½‖w‖² − b²/(2B²),  as dual_coordinat
 Loops    a reader streams the rows of the file, again and again, into a cache of bounded size; a trainer takes dual
          steps on rows of the cache, picked at random, and one on every row as it comes. Neither waits for the other
 Evicts   a row at an end of its box, with a gradient beyond ±ε that holds it there, is thrown out by the trainer, or
-         not let in: it would not move. ε is the largest gradient of the last round, and shrinks while the cache is over
-         90 % full. If there is no room for what the reader brings, rows are thrown out at random; evict="random" does
+         not let in: it would not move. ε shrinks while the cache is over 90 % full and grows while it is not, up to the
+         largest gradient of the last round, so that the cache neither clogs nor empties, and holds what is closest to
+         moving. If there is no room for what the reader brings, rows are thrown out at random; evict="random" does
          nothing else
 Keeps    w = Σ α_i y_i x_i after every step, α of all examples, whether in the cache or not
 Bias     none, regularised, or free: then the centre of a regularised one moves, as in dual_coordinate
@@ -32,6 +33,7 @@ from maxmargin.solvers.passing import Holder, Passing
 EVICTIONS = ("active", "random")
 CROWDED = 0.9  # of the cache
 SHRINKS = 0.9  # ε, with every step in a crowded cache
+TIGHTEST = 1e-12  # from where ε can grow again
 AT_ONCE = 200_000  # numbers visited before the trainer looks whether the reader has brought something
 PER_ROW = 4  # dual steps for each row that is read; if the reader is slower than that, as many as there is time for
 
@@ -59,7 +61,7 @@ class CacheTrainer(Holder):
 
     def __init__(self, state: Passing, rng: np.random.Generator, active: bool) -> None:
         super().__init__(state, rng)
-        self.active, self.epsilon, self.largest = active, np.inf, 0.0
+        self.active, self.epsilon, self.ceiling, self.largest = active, np.inf, np.inf, 0.0
         self.round = self.sweep = 0
         self.seed = int(rng.integers(1 << 62))
 
@@ -90,14 +92,15 @@ class CacheTrainer(Holder):
         state.b, state.s, cache.count, cache.live, self.epsilon, self.largest = visit(
             cache.rows, cache.example, cache.y, cache.Q, cache.alpha, state.marks, state.alphas, state.term,
             state.pull, state.w, state.b, state.s, cache.count, cache.live, steps, self.seed, self.active,
-            self.epsilon, self.largest, int(CROWDED * cache.limit),
+            self.epsilon, self.ceiling, self.largest, int(CROWDED * cache.limit),
         )  # fmt: skip
         self.seed = (self.seed + steps) % (1 << 62)
         state.visited += steps
         self.evicted += before - cache.count
         self.round, self.sweep = self.round + steps, self.sweep + steps
         if self.round >= state.n:
-            self.epsilon, self.largest, self.round = self.largest, 0.0, 0
+            self.ceiling, self.largest, self.round = self.largest, 0.0, 0
+            self.epsilon = min(self.epsilon, self.ceiling)
         if self.sweep >= cache.count:
             state.move_centre()
             self.sweep = 0
@@ -130,9 +133,17 @@ def arrive(rows, y, first, marks, alphas, term, B2, w, b, s, active, epsilon, la
 
 
 @compiled
+def adjusted(epsilon, ceiling, largest, crowded):
+    """Epsilon, smaller while the cache is crowded (in the first round, than what was seen), larger while it is not."""
+    if crowded:
+        return max(SHRINKS * (epsilon if epsilon < np.inf else largest), TIGHTEST)
+    return min(epsilon / SHRINKS, ceiling)
+
+
+@compiled
 def visit(
     rows, example, y, Q, alpha, marks, alphas, term, B2, w, b, s, count, live, steps, seed, active,
-    epsilon, largest, crowded,
+    epsilon, ceiling, largest, crowded,
 ):  # fmt: skip
     """Dual steps on rows picked at random; those that would not move are thrown out, if that is wanted."""
     state = np.uint64(seed)
@@ -148,8 +159,7 @@ def visit(
         fetch(rows, near)
         if k >= count:
             k %= count
-        if live > crowded:
-            epsilon *= SHRINKS
+        epsilon = adjusted(epsilon, ceiling, largest, live > crowded)
         m = y[k] * (dot(rows, k, w) + b)
         a = alpha[k]
         new = best(term, 0, a, m, Q[k] + B2)
