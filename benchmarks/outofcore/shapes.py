@@ -1,8 +1,8 @@
 """Files of the shapes of the dual cached loops paper, scaled to a small machine, and two real ones.
 
     kddb       sparse and very wide: 20 million rows, 30 million features, about 30 values a row; text in several files
-    webspam    long sparse rows: 35,000 rows, 16 million features, 3,700 values a row; text in several files
-    ocr        dense: 2 million rows of 1,156 float32, .npy
+    webspam    long sparse rows: 35,000 rows, 2 million features, 3,700 values a row; text in several files
+    ocr        dense: 2 million rows of 1,156 float32 and length 1, .npy
     dna        10 million sequences of 200 letters, expanded to words of 8 letters while they are read
     covtype, mnist    the real ones, as plain text
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+from numba import njit
 
 import maxmargin
 
@@ -29,7 +29,7 @@ from report import DATA, found
 ROWS_AT_ONCE = {"kddb": 500_000, "webspam": 2_000, "ocr": 20_000, "dna": 200_000}
 SIZES = {
     "kddb": (20_000_000, 30_000_000),
-    "webspam": (35_000, 16_000_000),
+    "webspam": (35_000, 2_000_000),
     "ocr": (2_000_000, 1156),
     "dna": (10_000_000, 200),
 }
@@ -113,17 +113,44 @@ def sparse_text(name: str, stem: Path, n: int, d: int) -> None:
         kept = np.ones_like(columns, dtype=bool)
         kept[:, 1:] = columns[:, 1:] != columns[:, :-1]
         lengths = kept.sum(axis=1)
-        values = np.repeat(np.round(1.0 / np.sqrt(lengths), 7), lengths)
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        X = sparse.csr_array((values, columns[kept], indptr), (rows, d))
         hidden = ((columns * 2654435761) % 1009) / 504.0 - 1.0
         score = (hidden * kept).sum(axis=1) / np.sqrt(lengths)
-        y = np.where((score > 0) ^ (rng.random(rows) < 0.05), 1, -1)
-        maxmargin.write(f"{stem}-{part:04d}.svm", X, y)
+        positive = (score > 0) ^ (rng.random(rows) < 0.05)
+        values = np.char.mod("%.7f", 1.0 / np.sqrt(lengths)).astype("S9")
+        text = np.empty(rows * 4 + int(kept.sum()) * 21, dtype=np.uint8)
+        length = lines(columns, kept, values.view(np.uint8).reshape(rows, 9), positive, text)
+        Path(f"{stem}-{part:04d}.svm").write_bytes(text[:length].data)
+
+
+@njit(cache=True)
+def lines(columns, kept, values, positive, text):
+    """Write LIBSVM lines, one value a row; how many bytes they are."""
+    at, digits = 0, np.empty(20, dtype=np.uint8)
+    for row in range(len(columns)):
+        text[at], text[at + 1] = ord("+") if positive[row] else ord("-"), ord("1")
+        at += 2
+        for k in range(columns.shape[1]):
+            if not kept[row, k]:
+                continue
+            text[at] = ord(" ")
+            at += 1
+            index, count = columns[row, k] + 1, 0
+            while index > 0:
+                digits[count] = ord("0") + index % 10
+                index, count = index // 10, count + 1
+            for place in range(count - 1, -1, -1):
+                text[at] = digits[place]
+                at += 1
+            text[at] = ord(":")
+            text[at + 1 : at + 10] = values[row]
+            at += 10
+        text[at] = ord("\n")
+        at += 1
+    return at
 
 
 def dense(name: str, stem: Path, n: int, d: int) -> None:
-    """Pixels between 0 and 1, around one of two blurred pictures."""
+    """Pixels around one of two pictures, in rows of length 1."""
     rng = np.random.default_rng(0)
     X = np.lib.format.open_memmap(f"{stem}-X.npy", "w+", np.float32, (n, d))
     pictures = rng.random((2, d))
@@ -131,7 +158,8 @@ def dense(name: str, stem: Path, n: int, d: int) -> None:
     for start in range(0, n, ROWS_AT_ONCE[name]):
         part = slice(start, min(start + ROWS_AT_ONCE[name], n))
         noise = rng.random((part.stop - part.start, d), dtype=np.float32)
-        X[part] = 0.06 * pictures[y[part]] + 0.94 * noise
+        pixels = 0.1 * pictures[y[part]] + 0.9 * noise
+        X[part] = pixels / np.linalg.norm(pixels, axis=1, keepdims=True)
     X.flush()
     np.save(f"{stem}-y.npy", np.where(rng.random(n) < 0.05, 1 - y, y))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -92,6 +93,7 @@ class DnaSource(OneFile):
         return labels, sequences
 
 
+@lru_cache(1000)
 def is_label(text: bytes) -> bool:
     """Whether it is a finite number or a name."""
     try:
@@ -122,10 +124,12 @@ def rows_of(sequences: Sequence[bytes | str], k: int) -> Csr:
 @compiled
 def count_words(codes, ends, k, values, indices, indptr):
     """Count the words of every sequence, sorted, and divide by the length of the counts."""
-    to, mask = 0, (1 << (2 * k)) - 1
+    to, mask, longest = 0, (1 << (2 * k)) - 1, 1
     for i in range(ends.size - 1):
-        words, found = np.empty(max(ends[i + 1] - ends[i], 1), dtype=np.int64), 0
-        word, letters = 0, 0
+        longest = max(longest, ends[i + 1] - ends[i])
+    words, spare = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
+    for i in range(ends.size - 1):
+        found, word, letters = 0, 0, 0
         for p in range(ends[i], ends[i + 1]):
             if codes[p] == OTHER:
                 letters = 0
@@ -136,11 +140,12 @@ def count_words(codes, ends, k, values, indices, indptr):
                 words[found] = word
                 found += 1
         first = to
-        for word in np.sort(words[:found]):
-            if to > first and indices[to - 1] == word:
+        words, spare = in_order(words, spare, found, 2 * k)
+        for p in range(found):
+            if to > first and indices[to - 1] == words[p]:
                 values[to - 1] += 1.0
             else:
-                indices[to], values[to] = word, 1.0
+                indices[to], values[to] = words[p], 1.0
                 to += 1
         square = 0.0
         for p in range(first, to):
@@ -149,3 +154,21 @@ def count_words(codes, ends, k, values, indices, indptr):
             values[p] /= np.sqrt(square)
         indptr[i + 1] = to
     return to
+
+
+@compiled
+def in_order(words, spare, found, bits):
+    """The words sorted, eight bits after eight bits, and the memory that is free now."""
+    starts = np.empty(257, dtype=np.int64)
+    for shift in range(0, bits, 8):
+        starts[:] = 0
+        for p in range(found):
+            starts[((words[p] >> shift) & 255) + 1] += 1
+        for digit in range(256):
+            starts[digit + 1] += starts[digit]
+        for p in range(found):
+            digit = (words[p] >> shift) & 255
+            spare[starts[digit]] = words[p]
+            starts[digit] += 1
+        words, spare = spare, words
+    return words, spare
