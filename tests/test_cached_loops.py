@@ -22,11 +22,12 @@ from maxmargin.errors import DataError, FileError, ParameterError, RefusedError
 from maxmargin.losses import find_loss
 from maxmargin.problem import pose
 from maxmargin.rows.blocks import convert
-from maxmargin.rows.cache import HELD, RowCache
+from maxmargin.rows.cache import RowCache
 from maxmargin.rows.memory import Dense
 from maxmargin.rows.open_source import open_source
 from maxmargin.rows.take import take
 from maxmargin.rows.text_source import TextSource
+from maxmargin.rows.variables import HELD, spelt_out, variables_of
 from maxmargin.streamed import Ride, Streamed
 
 TIGHT = "4.2MB"
@@ -136,21 +137,23 @@ def test_the_cache_holds_what_it_is_given_and_each_row_once(storage):
     X, _ = overlapping(n=500, d=20)
     rows = take(sparse.csr_array(X)) if storage == "sparse" else take(X.astype(storage))
     cache = RowCache(40_000, rows)
-    marks, alphas, rng = np.zeros(500, dtype=np.uint8), np.arange(500.0), np.random.default_rng(0)
+    variables = variables_of(np.zeros(500, dtype=np.uint8), np.arange(500.0), 300.0)
+    rng = np.random.default_rng(0)
     held = set()
     for first in (*range(0, 500, 50), *range(0, 500, 50)):
         part = slice(first, first + 50)
         block = take(sparse.csr_array(X[part])) if storage == "sparse" else take(X[part].astype(storage))
-        cache.take_in(block, np.ones(50), first, marks, alphas, rng)
+        cache.take_in(block, np.ones(50), first, variables, rng)
         assert cache.live <= cache.limit
         held = set(cache.example[: cache.count].tolist())
         assert len(held) == cache.count
-        assert held == set(np.flatnonzero(marks & HELD).tolist())
+        assert held == set(np.flatnonzero(variables.marks & HELD).tolist())
         for k in range(0, cache.count, 7):
             i = int(cache.example[k])
             assert np.array_equal(row_of(cache, k, 20), X[i])
             assert cache.Q[k] == pytest.approx(float(X[i] @ X[i]))
-            assert cache.alpha[k] == alphas[i] == i
+            assert cache.alpha[k] == i
+        assert np.array_equal(spelt_out(variables, slice(0, 500)), np.arange(500.0))
     assert 20 < len(held) < 500
 
 

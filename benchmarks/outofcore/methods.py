@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 from shapes import Shape, options_of, shape
 
 import maxmargin
@@ -137,16 +138,12 @@ def write_vw(given: Shape, to: Path) -> tuple[int, int]:
             with path.open("rb") as lines:
                 for line in lines:
                     label, _, rest = line.partition(b" ")
-                    sign = b"1" if float(label) == positive_of(given) else b"-1"
+                    sign = b"1" if float(label) > 0.0 else b"-1"
                     out.write(sign + b" | " + rest)
                     n += 1
                     if rest.strip():
                         d = max(d, int(rest.rsplit(b" ", 1)[-1].split(b":")[0]))
     return n, d + 1
-
-
-def positive_of(given: Shape) -> float:
-    return 2.0 if "covtype" in given.X else 1.0
 
 
 def weights_of(model: Path, d: int) -> np.ndarray:
@@ -166,7 +163,7 @@ def objective(given: Shape, w: np.ndarray) -> float:
     for block in Files(given.X).source.blocks():
         X = block.rows
         f = np.add.reduceat(np.append(X.values * w[X.indices], 0.0), X.indptr[:-1]) * (np.diff(X.indptr) > 0)
-        y = np.where(block.labels == positive_of(given), 1.0, -1.0)
+        y = np.where(block.labels > 0, 1.0, -1.0)
         total += float(np.sum(np.maximum(0.0, 1.0 - y * f)))
     return total
 
@@ -177,31 +174,28 @@ def grown(given: Shape) -> float:
 
 
 def warm_up(given: Shape, settings: dict) -> None:
-    """Compile on a few rows of the same kind."""
+    """Compile on rows of the same kind, so many that they do not fit in memory: all that training needs is loaded."""
     expansion = find_expansion(settings.get("expand"))
     block = next(Files(given.X, given.y, expansion=expansion).source.blocks())
-    few = min(len(block.labels), 200)
-    labels = np.where(np.arange(few) % 2, 1, -1)
+    copies = 2 + 2 * LEAST // max(block.rows.values.nbytes, 1)
+    labels = np.where(np.arange(copies * len(block.labels)) % 2, 1, -1)
     with tempfile.TemporaryDirectory() as folder:
         if given.y is not None:
             path = Path(folder) / "X.npy"
-            np.save(path, block.rows.values[:few])
+            np.save(path, np.tile(block.rows.values, (copies, 1)))
         elif expansion:
             path = Path(folder) / "X.txt"
             path.write_text("".join(f"{label} ACGTACGTTGCAACGT\n" for label in labels))
         else:
             path = Path(folder) / "X.svm"
-            some = part_of_rows(block.rows, 0, few)
-            maxmargin.write(path, narrow(some), labels)
+            maxmargin.write(path, vstack([narrow(block.rows)] * copies, format="csr"), labels)
         y = labels if given.y is not None else None
-        maxmargin.train(path, y, memory="50MB", max_seconds=5, **settings)
+        maxmargin.train(path, y, memory=3 * LEAST, max_seconds=5, **settings)
 
 
 def narrow(rows):
     """A matrix of the same kind with few features, so that it takes little memory."""
-    from scipy import sparse
-
-    X = sparse.csr_array((rows.values, rows.indices % 1000, rows.indptr), (len(rows.indptr) - 1, 1000))
+    X = csr_array((rows.values, rows.indices % 1000, rows.indptr), (len(rows.indptr) - 1, 1000))
     X.sum_duplicates()
     return X
 

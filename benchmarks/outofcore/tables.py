@@ -53,9 +53,10 @@ def ratios(runs: list[dict]) -> str:
         cells = []
         for level in LEVELS:
             mine = first_time(runs, run, level)
-            for other in ours(runs, *OURS[1:], data=run["data"]):
-                cells.append(compared(mine, first_time(runs, other, level), other))
-        rows.append([run["data"], *cells, *[""] * (len(LEVELS) * 3 - len(cells))])
+            for method in OURS[1:]:
+                other = one_of(runs, run["data"], method)
+                cells.append(compared(mine, first_time(runs, other, level), other) if other else "")
+        rows.append([run["data"], *cells])
     return table(["data", *(f"{name}, {level:g}" for level in LEVELS for name in OURS[1:])], rows)
 
 
@@ -95,8 +96,8 @@ def vowpal(run: dict, peer: dict) -> list[str]:
     return [str(peer["passes"]), f"{seconds:.1f}", f"{value / then:.3f}" if then < np.inf else ""]
 
 
-def ours(runs: list[dict], *methods: str, data: str | None = None) -> list[dict]:
-    return [run for run in runs if run["method"] in (methods or OURS) and data in (None, run["data"])]
+def ours(runs: list[dict], *methods: str) -> list[dict]:
+    return [run for run in runs if run["method"] in (methods or OURS)]
 
 
 def one_of(runs: list[dict], name: str, method: str) -> dict:

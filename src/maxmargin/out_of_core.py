@@ -28,6 +28,7 @@ from maxmargin.outcome import Reading, Record, Status
 from maxmargin.readers import Beside, Brought, Inline, PassEnd
 from maxmargin.rows.memory import count_columns, count_stored
 from maxmargin.rows.source import Place, RowBlock
+from maxmargin.rows.variables import POSITIVE
 from maxmargin.scratch import release, reserved
 from maxmargin.shelf import Shelf
 from maxmargin.solve import Callback, Keeping, Limits, Outcome, progressed
@@ -117,7 +118,7 @@ class Course:
 
     def turn(self, reader: Inline | Beside) -> Status | None:
         """Take what the reader has brought, work a little, look whether to stop."""
-        brought, evicted = reader.bring(wait=self.trainer.fill == 0.0), self.trainer.evicted
+        brought = reader.bring(wait=self.trainer.fill == 0.0)
         if isinstance(brought, PassEnd):
             if status := self.end_pass(brought):
                 return status
@@ -127,7 +128,7 @@ class Course:
             self.trainer.work(self.trainer.steps_for(len(brought.y)))
         elif not self.inline:
             self.trainer.work()
-        self.state.relax(self.trainer.evicted - evicted, len(brought.y) if isinstance(brought, Brought) else 0)
+        self.state.relax(len(brought.y) if isinstance(brought, Brought) else 0)
         return self.end_asked() or self.look()
 
     def take_in(self, brought: Brought) -> None:
@@ -288,6 +289,7 @@ class Course:
         assert self.keeping.checkpoint is not None
         self.trainer.write_back()
         state = self.state
+        state.spell_out()
         n = state.n
         tensors = {"w": state.w, "alpha": state.alphas[:n], "marks": state.marks[:n]}
         words = {
@@ -309,7 +311,7 @@ class Course:
         state.room_for_rows()
         state.make_room(state.n)
         state.all_w[: state.d] = tensors["w"]
-        state.alphas[: state.n], state.marks[: state.n] = tensors["alpha"], tensors["marks"] & 2
+        state.alphas[: state.n], state.marks[: state.n] = tensors["alpha"], tensors["marks"] & POSITIVE
         state.b, state.s, state.pull, state.visited = words["b"], words["s"], words["pull"], words["visited"]
         self.width = words["width"]
         self.passes, self.earlier, self.sides.seen = words["passes"], words["seconds"], words["seen"]

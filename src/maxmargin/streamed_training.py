@@ -24,13 +24,13 @@ from maxmargin.out_of_core import Course, PassedOutcome
 from maxmargin.problem import penalty
 from maxmargin.results import Result, together
 from maxmargin.rows.blocks import convert
-from maxmargin.rows.cache import POSITIVE
 from maxmargin.rows.expand import Expansion
 from maxmargin.rows.labels import as_whole
 from maxmargin.rows.memory import count_columns
 from maxmargin.rows.open_source import open_source
 from maxmargin.rows.source import Facts, Source
 from maxmargin.rows.tables import TableSource
+from maxmargin.rows.variables import POSITIVE
 from maxmargin.solve import Callback, Keeping, Limits
 from maxmargin.solvers.passing import Method
 from maxmargin.streamed import MoreClassesError, Streamed, TwoSides

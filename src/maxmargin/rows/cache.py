@@ -4,8 +4,7 @@ A row has a slot: which example it is, its label ±1, ‖x‖², its α. Slots a
 the last moves there. The values of sparse rows lie behind each other in a pool, where rows that were given up leave
 holes; when the pool is full the rest is pushed together. Dense rows lie in their slots.
 
-`marks` says of each example of the data set whether it is held (so that none is held twice, with an α of its own each)
-and whether it is positive. `alphas` keeps α of those that are not held.
+The dual variables of the data set (see variables) say which examples are held, and keep α of those that are not.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from maxmargin.compiled import compiled, holds, inlined
 from maxmargin.draws import draw_below
 from maxmargin.errors import ParameterError
 from maxmargin.rows.memory import Dense, Rows, Spans, count_rows, row_lengths, square
+from maxmargin.rows.variables import HELD, POSITIVE, Variables, get, put, put_all
 from maxmargin.scratch import release, reserved
 
 SLOT = 64  # bytes of a row beside its values
-HELD, POSITIVE = np.uint8(1), np.uint8(2)
 SLACK = 8  # one part of so many is made free at once, so that rows are not pushed together all the time
 
 
@@ -67,8 +66,7 @@ class RowCache:
         rows: Rows,
         y: np.ndarray,
         first: int,
-        marks: Any,
-        alphas: Any,
+        variables: Variables,
         rng: np.random.Generator,
         wanted: np.ndarray | None = None,
     ) -> int:
@@ -83,9 +81,9 @@ class RowCache:
         evicted = 0
         if not self.has_room_for(needed):
             room = min(self.limit - needed, self.limit - self.limit // SLACK)
-            evicted = self.give_up(max(room, 0), marks, alphas, rng)
+            evicted = self.give_up(max(room, 0), variables, rng)
             self.push_together()
-        arrays = self.example, self.y, self.Q, self.alpha, marks, alphas
+        arrays = self.example, self.y, self.Q, self.alpha, variables
         if isinstance(rows, Dense):
             self.count = hold_dense(self.rows, *arrays, self.count, rows, y, first, wanted)
             self.live = self.count * (self.width + SLOT)
@@ -110,18 +108,18 @@ class RowCache:
             return self.live + needed <= self.limit
         return bool(self.used * self.width + self.count * SLOT + needed <= self.limit)
 
-    def give_up(self, room: int, marks: Any, alphas: Any, rng: np.random.Generator) -> int:
+    def give_up(self, room: int, variables: Variables, rng: np.random.Generator) -> int:
         """Give rows up at random until the rest takes no more than so many bytes."""
         before = self.count
         self.count, self.live = drop_any(
-            self.rows, self.example, self.y, self.Q, self.alpha, marks, alphas, self.count, self.live, room,
+            self.rows, self.example, self.y, self.Q, self.alpha, variables, self.count, self.live, room,
             rng.integers(1 << 62),
         )  # fmt: skip
         return before - self.count
 
-    def keep(self, wanted: np.ndarray, marks: Any, alphas: Any) -> None:
+    def keep(self, wanted: np.ndarray, variables: Variables) -> None:
         """Give up all rows but those that are wanted."""
-        arrays = self.example, self.y, self.Q, self.alpha, marks, alphas
+        arrays = self.example, self.y, self.Q, self.alpha, variables
         self.count, self.live = drop_others(self.rows, *arrays, self.count, self.live, wanted)
         self.push_together()
 
@@ -131,11 +129,11 @@ class RowCache:
             order = np.argsort(self.rows.start[: self.count])
             self.used = close_holes(self.rows, order)
 
-    def shrink(self, limit: int, marks: Any, alphas: Any, rng: np.random.Generator) -> None:
+    def shrink(self, limit: int, variables: Variables, rng: np.random.Generator) -> None:
         """Make do with less memory from now on."""
         if limit < self.limit:
             self.limit = limit
-            self.give_up(limit - limit // SLACK, marks, alphas, rng)
+            self.give_up(limit - limit // SLACK, variables, rng)
             self.push_together()
             if isinstance(self.rows, Spans):
                 release(self.rows.values, self.used)
@@ -143,9 +141,9 @@ class RowCache:
             else:
                 release(self.rows.values.reshape(-1), self.count * self.rows.values.shape[1])
 
-    def write_back(self, alphas: np.ndarray) -> None:
-        """Let `alphas` know what α has become of the rows here."""
-        alphas[self.example[: self.count]] = self.alpha[: self.count]
+    def write_back(self, variables: Variables) -> None:
+        """Let the variables know what α has become of the rows here."""
+        put_all(variables, self.example[: self.count], self.alpha[: self.count])
 
 
 def relocate(rows: Any, k: int, last: int) -> None:
@@ -186,11 +184,12 @@ def copy_span(start, stop, k, last):
 
 
 @compiled
-def drop(rows, example, y, Q, alpha, marks, alphas, k, count):
+def drop(rows, example, y, Q, alpha, variables, k, count):
     """Give up the row in slot k: its α is kept, and the last row moves to its slot."""
     i, last = example[k], count - 1
-    alphas[i] = alpha[k]
-    marks[i] &= ~HELD
+    if put(variables, i, alpha[k]):
+        variables.written[0] += 1
+    variables.marks[i] &= ~HELD
     if k != last:
         relocate(rows, k, last)
         example[k], y[k], Q[k], alpha[k] = example[last], y[last], Q[last], alpha[last]
@@ -198,33 +197,33 @@ def drop(rows, example, y, Q, alpha, marks, alphas, k, count):
 
 
 @compiled
-def drop_any(rows, example, y, Q, alpha, marks, alphas, count, live, room, seed):
+def drop_any(rows, example, y, Q, alpha, variables, count, live, room, seed):
     """Give up rows at random until those that are left take no more than `room` bytes."""
     state = np.uint64(seed)
     while count > 0 and live > room:
         state, k = draw_below(state, count)
         live -= weight(rows, k)
-        count = drop(rows, example, y, Q, alpha, marks, alphas, k, count)
+        count = drop(rows, example, y, Q, alpha, variables, k, count)
     return count, live
 
 
 @compiled
-def drop_others(rows, example, y, Q, alpha, marks, alphas, count, live, wanted):
+def drop_others(rows, example, y, Q, alpha, variables, count, live, wanted):
     """Give up the rows that are not wanted, the last first: whatever moves to a slot has been looked at."""
     for k in range(count - 1, -1, -1):
         if not wanted[k]:
             live -= weight(rows, k)
-            count = drop(rows, example, y, Q, alpha, marks, alphas, k, count)
+            count = drop(rows, example, y, Q, alpha, variables, k, count)
     return count, live
 
 
 @compiled
-def hold_sparse(pool, example, y, Q, alpha, marks, alphas, count, used, rows, labels, first, wanted):
+def hold_sparse(pool, example, y, Q, alpha, variables, count, used, rows, labels, first, wanted):
     """Append sparse rows that are wanted and not held yet."""
     for i in range(labels.size):
         if labels[i] > 0.0:
-            marks[first + i] |= POSITIVE
-        if marks[first + i] & HELD or not wanted[i]:
+            variables.marks[first + i] |= POSITIVE
+        if variables.marks[first + i] & HELD or not wanted[i]:
             continue
         start, stop = rows.indptr[i], rows.indptr[i + 1]
         pool.start[count] = used
@@ -233,25 +232,25 @@ def hold_sparse(pool, example, y, Q, alpha, marks, alphas, count, used, rows, la
             pool.indices[used] = rows.indices[p]
             used += 1
         pool.stop[count] = used
-        marks[first + i] |= HELD
-        example[count], y[count], alpha[count] = first + i, labels[i], alphas[first + i]
+        variables.marks[first + i] |= HELD
+        example[count], y[count], alpha[count] = first + i, labels[i], get(variables, first + i)
         Q[count] = square(rows, i)
         count += 1
     return count, used
 
 
 @compiled
-def hold_dense(pool, example, y, Q, alpha, marks, alphas, count, rows, labels, first, wanted):
+def hold_dense(pool, example, y, Q, alpha, variables, count, rows, labels, first, wanted):
     """Append dense rows that are wanted and not held yet."""
     for i in range(labels.size):
         if labels[i] > 0.0:
-            marks[first + i] |= POSITIVE
-        if marks[first + i] & HELD or not wanted[i]:
+            variables.marks[first + i] |= POSITIVE
+        if variables.marks[first + i] & HELD or not wanted[i]:
             continue
         for j in range(rows.values.shape[1]):
             pool.values[count, j] = rows.values[i, j]
-        marks[first + i] |= HELD
-        example[count], y[count], alpha[count] = first + i, labels[i], alphas[first + i]
+        variables.marks[first + i] |= HELD
+        example[count], y[count], alpha[count] = first + i, labels[i], get(variables, first + i)
         Q[count] = square(rows, i)
         count += 1
     return count

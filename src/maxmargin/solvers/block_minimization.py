@@ -53,7 +53,7 @@ class BlockTrainer(Holder):
         if not cache.has_room(rows):
             self.optimise()
             self.make_room()
-        cache.take_in(rows, y, first, state.marks, state.alphas, self.rng)
+        cache.take_in(rows, y, first, state.variables, self.rng)
 
     def steps_for(self, rows: int) -> int:
         """None: all is done when memory is full."""
@@ -75,7 +75,7 @@ class BlockTrainer(Holder):
         """Keep the rows that are wanted."""
         if self.cache is not None:
             self.evicted += len(wanted) - int(np.sum(wanted))
-            self.cache.keep(wanted, self.state.marks, self.state.alphas)
+            self.cache.keep(wanted, self.state.variables)
 
     def optimise(self) -> None:
         """Sweeps over the rows in memory, and over ever fewer of them."""

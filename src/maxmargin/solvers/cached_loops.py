@@ -25,8 +25,9 @@ from maxmargin.draws import draw_below
 from maxmargin.dual_terms import best, beyond, slope
 from maxmargin.errors import ParameterError
 from maxmargin.prefetch import prefetch
-from maxmargin.rows.cache import HELD, drop, weight
+from maxmargin.rows.cache import drop, weight
 from maxmargin.rows.memory import Rows, announce, axpy, dot, fetch, square
+from maxmargin.rows.variables import HELD, get, put
 from maxmargin.solvers.base import ROW
 from maxmargin.solvers.passing import Holder, Passing
 
@@ -68,14 +69,14 @@ class CacheTrainer(Holder):
     def take_in(self, rows: Rows, y: np.ndarray, first: int) -> None:
         """Rows that the reader brings."""
         state, cache = self.state, self.cache_for(rows, first)
-        cache.shrink(state.room_for_rows(), state.marks, state.alphas, self.rng)
+        cache.shrink(state.room_for_rows(), state.variables, self.rng)
         wanted = np.empty(len(y), dtype=np.bool_)
         state.b, state.s, self.largest = arrive(
-            rows, y, first, state.marks, state.alphas, state.term, state.pull, state.w, state.b, state.s, self.active,
+            rows, y, first, state.variables, state.term, state.pull, state.w, state.b, state.s, self.active,
             self.epsilon, self.largest, wanted,
         )  # fmt: skip
         state.visited += len(y)
-        self.evicted += cache.take_in(rows, y, first, state.marks, state.alphas, self.rng, wanted)
+        self.evicted += cache.take_in(rows, y, first, state.variables, self.rng, wanted)
 
     def steps_for(self, rows: int) -> int:
         """How many dual steps go with so many rows that were read."""
@@ -90,7 +91,7 @@ class CacheTrainer(Holder):
             steps = max(1, int(AT_ONCE / ((cache.live / cache.count) / 12 + ROW)))
         before = cache.count
         state.b, state.s, cache.count, cache.live, self.epsilon, self.largest = visit(
-            cache.rows, cache.example, cache.y, cache.Q, cache.alpha, state.marks, state.alphas, state.term,
+            cache.rows, cache.example, cache.y, cache.Q, cache.alpha, state.variables, state.term,
             state.pull, state.w, state.b, state.s, cache.count, cache.live, steps, self.seed, self.active,
             self.epsilon, self.ceiling, self.largest, int(CROWDED * cache.limit),
         )  # fmt: skip
@@ -110,18 +111,18 @@ class CacheTrainer(Holder):
 
 
 @compiled
-def arrive(rows, y, first, marks, alphas, term, B2, w, b, s, active, epsilon, largest, wanted):
+def arrive(rows, y, first, variables, term, B2, w, b, s, active, epsilon, largest, wanted):
     """A dual step on every row that comes and is not in the cache; those that would not move need not be held."""
     for k in range(y.size):
         i = first + k
-        wanted[k] = not marks[i] & HELD
+        wanted[k] = not variables.marks[i] & HELD
         if not wanted[k]:
             continue
-        m, a = y[k] * (dot(rows, k, w) + b), alphas[i]
+        m, a = y[k] * (dot(rows, k, w) + b), get(variables, i)
         new = best(term, 0, a, m, square(rows, k) + B2)
         change = (new - a) * y[k]
         if change != 0.0:
-            alphas[i] = new
+            put(variables, i, new)
             axpy(rows, k, change, w)
             s += change
             b += B2 * change
@@ -142,7 +143,7 @@ def adjusted(epsilon, ceiling, largest, crowded):
 
 @compiled
 def visit(
-    rows, example, y, Q, alpha, marks, alphas, term, B2, w, b, s, count, live, steps, seed, active,
+    rows, example, y, Q, alpha, variables, term, B2, w, b, s, count, live, steps, seed, active,
     epsilon, ceiling, largest, crowded,
 ):  # fmt: skip
     """Dual steps on rows picked at random; those that would not move are thrown out, if that is wanted."""
@@ -171,7 +172,7 @@ def visit(
             b += B2 * change
         if active and beyond(term, 0, new, m) > epsilon:
             live -= weight(rows, k)
-            count = drop(rows, example, y, Q, alpha, marks, alphas, k, count)
+            count = drop(rows, example, y, Q, alpha, variables, k, count)
         else:
             largest = max(largest, abs(m - slope(term, 0, a)))
         k, near = near, far

@@ -12,15 +12,16 @@ import numpy as np
 from maxmargin.budget import Budget
 from maxmargin.dual_terms import DualTerm
 from maxmargin.errors import FileError
-from maxmargin.rows.cache import POSITIVE, RowCache
+from maxmargin.rows.cache import RowCache
 from maxmargin.rows.memory import Rows, count_columns, count_rows
+from maxmargin.rows.variables import POSITIVE, spelt_out, variables_of
 from maxmargin.scratch import reserved
 from maxmargin.shelf import no_room
 from maxmargin.solvers.dual_coordinate import PULL
 from maxmargin.streamed import Streamed
 
 PART = 1 << 16  # examples at once, where all are looked at
-HELD = 0.02  # of the memory, for what is held of a file of dual variables
+HELD = 0.1  # of the memory, for what is held of a file of dual variables
 
 
 def reserve(file: int, size: int) -> None:
@@ -80,7 +81,7 @@ class Holder:
     def write_back(self) -> None:
         """Let the state know every α."""
         if self.cache is not None:
-            self.cache.write_back(self.state.alphas)
+            self.cache.write_back(self.state.variables)
 
 
 class Method(Protocol):
@@ -112,6 +113,7 @@ class Passing:
         self.mapped: list[mmap.mmap] = []
         self.touched = 0
         self.term: DualTerm = problem.loss.dual_term(np.full(1, problem.C))
+        self.variables = variables_of(self.marks, self.alphas, self.term.U[0])
 
     @property
     def w(self) -> np.ndarray:
@@ -151,11 +153,12 @@ class Passing:
         marks, alphas, frozen = self.marks, self.alphas, self.frozen
         self.mapped = []
         self.marks = reserved(size, np.uint8)
-        self.alphas, self.frozen = self.variables(size), self.variables(size)
+        self.alphas, self.frozen = self.numbers(size), self.numbers(size)
         for new, old in ((self.marks, marks), (self.alphas, alphas), (self.frozen, frozen)):
             new[: len(old)] = old[: len(new)]
+        self.variables = variables_of(self.marks, self.alphas, self.term.U[0])
 
-    def variables(self, size: int) -> np.ndarray:
+    def numbers(self, size: int) -> np.ndarray:
         """So many zeros."""
         if not self.budget.on_disk(size):
             return reserved(size, np.float64)
@@ -168,12 +171,14 @@ class Passing:
         self.mapped.append(mapping)
         return np.frombuffer(mapping, dtype=np.float64, count=size)
 
-    def relax(self, visited: int = 0, read: int = 0) -> None:
+    def relax(self, read: int) -> None:
         """Let the file have back what memory holds of it, once that is much.
 
-        Each of the `visited` variables is on a page of its own, those that were `read` lie beside each other.
+        Variables that were written here and there are each on a page of its own, those that were `read` lie beside each
+        other.
         """
-        self.touched += mmap.PAGESIZE * visited + 2 * 8 * read
+        self.touched += mmap.PAGESIZE * int(self.variables.written[0]) + 2 * 8 * read
+        self.variables.written[0] = 0
         if not self.mapped or self.touched < HELD * self.budget.total:
             return
         self.touched = 0
@@ -191,8 +196,8 @@ class Passing:
         positive = negative = 0.0
         for start in range(0, self.n, PART):
             part = slice(start, min(start + PART, self.n))
-            self.frozen[part] = self.alphas[part]
-            self.relax(read=PART)
+            self.frozen[part] = spelt_out(self.variables, part)
+            self.relax(PART)
             plus = (self.marks[part] & POSITIVE) > 0
             total = float(np.sum(self.frozen[part]))
             on_plus = float(np.sum(self.frozen[part][plus]))
@@ -204,7 +209,14 @@ class Passing:
                 part = slice(start, min(start + PART, self.n))
                 plus = (self.marks[part] & POSITIVE) > 0
                 self.frozen[part][plus == (positive > negative)] *= light / heavy
-                self.relax(read=PART)
+                self.relax(PART)
+
+    def spell_out(self) -> None:
+        """Let all numbers be there, also those that marks can tell."""
+        for start in range(0, self.n, PART):
+            part = slice(start, min(start + PART, self.n))
+            self.alphas[part] = spelt_out(self.variables, part)
+            self.relax(PART)
 
     def correct(self, sums: np.ndarray, w: np.ndarray) -> None:
         """Take what rounding has left between w and w(α) out of w: w(α) of a frozen α is known now."""
