@@ -209,10 +209,12 @@ def ready(given: Shape) -> None:
 
 def drop(given: Shape) -> None:
     """Take the files out of the page cache, and the blocks that were made of them."""
-    if not hasattr(os, "posix_fadvise"):
-        return
-    blocks = Path(tempfile.gettempdir()).glob("maxmargin-*/blocks.arrow")
-    for path in [*files_of(given.X), *blocks]:
+    for path in [*files_of(given.X), *Path(tempfile.gettempdir()).glob("maxmargin-*/blocks.arrow")]:
+        drop_file(path)
+
+
+def drop_file(path: Path) -> None:
+    if hasattr(os, "posix_fadvise"):
         with path.open("rb") as file:
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -23,6 +23,7 @@ from maxmargin.rows.parse import shown
 from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
 from maxmargin.rows.streams import Block, blocks, is_plain, opened
 
+END_OF_LINE, BLANK, COMMENT = 10, 32, 35  # \n, space, #
 OTHER = 4
 CODES = np.full(256, OTHER, dtype=np.uint8)
 for code, letters in enumerate((b"Aa", b"Cc", b"Gg", b"TtUu")):
@@ -68,29 +69,31 @@ class DnaSource(OneFile):
         with opened(self.path) as stream:
             stream.skip(place.at)
             for block in blocks(stream, self.capacity, self.spare, place.at == 0):
-                lines = bytes(block.text[: block.size]).split(b"\n")[:-1]
-                labels, sequences = self.split(lines, place.line)
-                following = Place(0, place.at + block.size, place.row + len(labels), place.line + len(lines))
+                text = np.frombuffer(block.text, dtype=np.uint8, count=block.size)
+                labels, spans, lines = self.cut(text, place.line)
+                following = Place(0, place.at + block.size, place.row + len(labels), place.line + lines)
+                rows = words_of(text, spans[:, 2], spans[:, 3], self.k)
+                del text  # the block is filled again
                 read = int(block.part_read * self.size)
                 self.spare.append(block)
-                yield RowBlock(rows_of(sequences, self.k), labels_of(labels), place, following, read)
+                yield RowBlock(rows, labels, place, following, read)
                 place = following
 
-    def split(self, lines: list[bytes], before: int) -> tuple[list[bytes], list[bytes]]:
-        """Labels and sequences of lines; blank lines and comments hold none."""
-        labels, sequences = [], []
-        for number, line in enumerate(lines, before + 1):
-            parts = line.split(b"#", 1)[0].split()
-            if not parts:
-                continue
-            if len(parts) != 2 or not parts[1].isalpha():
-                said = shown(parts[1] if len(parts) > 1 else parts[0])
-                raise DataError(f"{self.path}:{number}: {said}: a line should read label sequence, with letters only")
-            if not is_label(parts[0]):
-                raise DataError(f"{self.path}:{number}: label {shown(parts[0])} is not finite, or not UTF-8")
-            labels.append(parts[0])
-            sequences.append(parts[1])
-        return labels, sequences
+    def cut(self, text: np.ndarray, before: int) -> tuple[np.ndarray, np.ndarray, int]:
+        """Labels, where they and their sequences are, and how many lines; blank lines and comments hold none."""
+        spans = np.empty((int(np.count_nonzero(text == END_OF_LINE)), 5), dtype=np.int64)
+        rows, lines, wrong = cut_lines(text, spans)
+        spans, whole = spans[:rows], text.tobytes()
+        labels = [whole[start:stop] for start, stop in spans[:, :2].tolist()]
+        if bad := [labels.index(label) for label in set(labels) if not is_label(label)]:
+            number, label = before + int(spans[min(bad), 4]), labels[min(bad)]
+            raise DataError(f"{self.path}:{number}: label {shown(label)} is not finite, or not UTF-8")
+        if wrong >= 0:
+            parts = whole[wrong:].split(b"\n", 1)[0].split(b"#", 1)[0].split()
+            said = shown(parts[1] if len(parts) > 1 else parts[0])
+            where = f"{self.path}:{before + lines}"
+            raise DataError(f"{where}: {said}: a line should read label sequence, with letters only")
+        return labels_of(labels), spans, lines
 
 
 @lru_cache(1000)
@@ -114,32 +117,71 @@ def rows_of(sequences: Sequence[bytes | str], k: int) -> Csr:
     """The words of each sequence."""
     texts = [text.encode() if isinstance(text, str) else text for text in sequences]
     ends = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)]).astype(np.int64)
-    letters = np.frombuffer(b"".join(texts), dtype=np.uint8)
-    values, indices = np.empty(len(letters)), np.empty(len(letters), dtype=np.int32)
-    indptr = np.zeros(len(ends), dtype=np.int64)
-    end = count_words(CODES[letters], ends, k, values, indices, indptr)
-    return Csr(values[:end].copy(), indices[:end].copy(), indptr, int(4**k))
+    return words_of(np.frombuffer(b"".join(texts), dtype=np.uint8), ends[:-1], ends[1:], k)
+
+
+def words_of(text: np.ndarray, starts: np.ndarray, stops: np.ndarray, k: int) -> Csr:
+    """The words of each stretch of a text."""
+    most = int(np.sum(np.maximum(stops - starts - k + 1, 0)))
+    values, indices = np.empty(most), np.empty(most, dtype=np.int32)
+    indptr = np.zeros(len(starts) + 1, dtype=np.int64)
+    end = count_words(text, starts, stops, k, values, indices, indptr)
+    return Csr(values[:end], indices[:end], indptr, int(4**k))
 
 
 @compiled
-def count_words(codes, ends, k, values, indices, indptr):
+def cut_lines(text, spans):
+    """Where label and sequence of each line are, and its number; ends at a line that is neither blank nor these two.
+
+    How many rows, how many lines, and where the line begins that is wrong, or −1.
+    """
+    rows = lines = at = 0
+    while at < text.size:
+        stop, lines = at, lines + 1
+        parts, inside, comment, letters = 0, False, False, True
+        while stop < text.size and text[stop] != END_OF_LINE:
+            letter = text[stop]
+            comment = comment or letter == COMMENT
+            if comment or letter == BLANK or (9 <= letter <= 13):
+                inside = False
+            else:
+                if not inside:
+                    inside, parts = True, parts + 1
+                    if parts <= 2:
+                        spans[rows, 2 * parts - 2] = stop
+                if parts <= 2:
+                    spans[rows, 2 * parts - 1] = stop + 1
+                letters = letters and (parts < 2 or 65 <= letter & ~32 <= 90)
+            stop += 1
+        if parts == 2 and letters:
+            spans[rows, 4] = lines
+            rows += 1
+        elif parts > 0:
+            return rows, lines, at
+        at = stop + 1
+    return rows, lines, -1
+
+
+@compiled
+def count_words(text, starts, stops, k, values, indices, indptr):
     """Count the words of every sequence, sorted, and divide by the length of the counts."""
     to, mask, longest = 0, (1 << (2 * k)) - 1, 1
-    for i in range(ends.size - 1):
-        longest = max(longest, ends[i + 1] - ends[i])
+    for i in range(starts.size):
+        longest = max(longest, stops[i] - starts[i])
     words, spare = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
-    for i in range(ends.size - 1):
+    for i in range(starts.size):
         found, word, letters = 0, 0, 0
-        for p in range(ends[i], ends[i + 1]):
-            if codes[p] == OTHER:
+        for p in range(starts[i], stops[i]):
+            code = CODES[text[p]]
+            if code == OTHER:
                 letters = 0
                 continue
-            word = ((word << 2) | codes[p]) & mask
+            word = ((word << 2) | code) & mask
             letters += 1
             if letters >= k:
                 words[found] = word
                 found += 1
-        first = to
+        first, square = to, 0.0
         words, spare = in_order(words, spare, found, 2 * k)
         for p in range(found):
             if to > first and indices[to - 1] == words[p]:
@@ -147,7 +189,6 @@ def count_words(codes, ends, k, values, indices, indptr):
             else:
                 indices[to], values[to] = words[p], 1.0
                 to += 1
-        square = 0.0
         for p in range(first, to):
             square += values[p] * values[p]
         for p in range(first, to):
