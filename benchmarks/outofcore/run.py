@@ -6,7 +6,8 @@
 
 Each method runs in a process of its own, cached_loops after a rehearsal of two seconds in another, and each after a
 training on some rows, so that nothing is compiled while it is measured. Its memory is read from outside, ten times a
-second, and counted from what it takes when it is ready. The page cache is dropped before and between passes. Hinge, C = 1, bias none, tolerance 1e-3; block methods count the time of splitting the file into blocks.
+second, and counted from what it takes when it is ready. The page cache is dropped before and between passes. Hinge, C =
+1, bias none, tolerance 1e-3; block methods count the time of splitting the file into blocks.
 
 Runs are kept in FILE.jsonl, and those that are there are not made again. Files of a shape are removed after its last
 method, unless they are to be kept: what is on the disk at any time stays below 20 GB.

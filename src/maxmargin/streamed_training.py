@@ -185,7 +185,9 @@ def result_of(
 
 
 def weights(parts: list[PassedOutcome], d: int) -> np.ndarray:
-    """A row of weights for each part; features that it has not met have none."""
+    """A row of weights for each part; features that it has not met have none. A single one is not copied."""
+    if len(parts) == 1 and len(parts[0].w) == d:
+        return parts[0].w[None, :]
     rows = np.zeros((len(parts), d))
     for row, part in zip(rows, parts, strict=True):
         row[: len(part.w)] = part.w
@@ -193,14 +195,17 @@ def weights(parts: list[PassedOutcome], d: int) -> np.ndarray:
 
 
 def oriented(part: PassedOutcome) -> PassedOutcome:
-    """The class that comes second in order on the positive side."""
+    """The class that comes second in order on the positive side; turned in place, as there may be no room for two."""
     if len(part.sides.seen) == 2 and part.sides.turned:
-        return replace(part, w=-part.w, b=-part.b, marks=part.marks ^ POSITIVE)
+        np.negative(part.w, out=part.w)
+        np.bitwise_xor(part.marks, POSITIVE, out=part.marks)
+        return replace(part, b=-part.b)
     return part
 
 
 def support_of(part: PassedOutcome) -> tuple[np.ndarray, np.ndarray]:
     """The examples with an α above zero, and that α with the sign of its label."""
     support = np.flatnonzero(part.alpha > 0.0)
-    signs = np.where(part.marks[support] & POSITIVE, 1.0, -1.0)
-    return support, (signs * part.alpha[support])[None, :]
+    signed = part.alpha[support]
+    np.negative(signed, out=signed, where=part.marks[support] & POSITIVE == 0)
+    return support, signed[None, :]

@@ -25,6 +25,7 @@ from maxmargin.rows.streams import Block, blocks, is_plain, opened
 
 END_OF_LINE, BLANK, COMMENT = 10, 32, 35  # \n, space, #
 OTHER = 4
+LONGER = 4  # times: a letter becomes a value, which takes more than the text of a value does
 CODES = np.full(256, OTHER, dtype=np.uint8)
 for code, letters in enumerate((b"Aa", b"Cc", b"Gg", b"TtUu")):
     CODES[list(letters)] = code
@@ -68,7 +69,7 @@ class DnaSource(OneFile):
         """All blocks from there on, those without rows too."""
         with opened(self.path) as stream:
             stream.skip(place.at)
-            for block in blocks(stream, self.capacity, self.spare, place.at == 0):
+            for block in blocks(stream, self.capacity // LONGER, self.spare, place.at == 0):
                 text = np.frombuffer(block.text, dtype=np.uint8, count=block.size)
                 labels, spans, lines = self.cut(text, place.line)
                 following = Place(0, place.at + block.size, place.row + len(labels), place.line + lines)

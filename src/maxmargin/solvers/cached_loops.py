@@ -36,7 +36,7 @@ CROWDED = 0.9  # of the cache
 SHRINKS = 0.9  # ε, with every step in a crowded cache
 TIGHTEST = 1e-12  # from where ε can grow again
 AT_ONCE = 200_000  # numbers visited before the trainer looks whether the reader has brought something
-PER_ROW = 4  # dual steps for each row that is read; if the reader is slower than that, as many as there is time for
+PER_ROW = 2  # dual steps for each row that is read; if the reader is slower than that, as many as there is time for
 
 
 @dataclass(frozen=True)
