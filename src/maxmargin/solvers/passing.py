@@ -21,7 +21,7 @@ from maxmargin.solvers.dual_coordinate import PULL
 from maxmargin.streamed import Streamed
 
 PART = 1 << 16  # examples at once, where all are looked at
-HELD = 0.1  # of the memory, for what is held of a file of dual variables
+HELD = 0.05  # of the memory, for what is held of a file of dual variables
 
 
 def reserve(file: int, size: int) -> None:
