@@ -45,7 +45,6 @@ LEAST_SHARE = 20  # but at least one row of so many does
 STEPS = 40  # Newton steps in a round, at most
 FEW_STEPS = 12
 SEARCHES = 20
-HELD = 0.01
 
 
 @dataclass
@@ -126,8 +125,8 @@ class Part:
         return replace(part, pull=force - part.force(q[band]))
 
     def step(self, h: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """The Newton step; what nothing regularises is held back by its gradient, so that it moves 1/HELD at most."""
-        held = np.where(self.ridge > 0.0, self.ridge, HELD * np.abs(gradient))
+        """The Newton step; what nothing regularises is held back by its gradient, so that it moves by 1 at most."""
+        held = np.where(self.ridge > 0.0, self.ridge, np.abs(gradient))
         return System(self.rows, self.d, held, h, self.threads).solve(gradient)
 
     def margins(self, v: np.ndarray) -> np.ndarray:
