@@ -45,6 +45,7 @@ LEAST_SHARE = 20  # but at least one row of so many does
 STEPS = 40  # Newton steps in a round, at most
 FEW_STEPS = 12
 SEARCHES = 20
+HELD = 0.01
 
 
 @dataclass
@@ -125,8 +126,8 @@ class Part:
         return replace(part, pull=force - part.force(q[band]))
 
     def step(self, h: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """The Newton step; what nothing regularises is held back by its gradient, so that it moves by 1 at most."""
-        held = np.where(self.ridge > 0.0, self.ridge, np.abs(gradient))
+        """The Newton step; what nothing regularises is held back by its gradient: it moves by 1/HELD at most."""
+        held = np.where(self.ridge > 0.0, self.ridge, HELD * np.abs(gradient))
         return System(self.rows, self.d, held, h, self.threads).solve(gradient)
 
     def margins(self, v: np.ndarray) -> np.ndarray:
@@ -221,14 +222,17 @@ def slack(part: Part, margins: np.ndarray, q: np.ndarray) -> float:
 def search(
     part: Part, gradient: Any, q: Any, margins: Any, alpha: Any, epsilon: float, step: Any, change: Any
 ) -> float:
-    """The length at which the slope along the step is nearly 0: usually 1, else found by halving its bracket."""
+    """The length at which the slope along the step is nearly 0: usually 1, else found by ever larger divisions of it.
+
+    Where no row takes part, the step is the gradient in the units of the features: it may be many orders too long.
+    """
     line, bend = float(gradient @ step), float(np.sum(part.ridge * step * step))
 
     def slope(t: float) -> float:
         gained = respond(part.term, margins + t * change, alpha, epsilon)[0] - q
         return line + t * bend - float(gained @ change)
 
-    start, low, high = abs(line), 0.0, 1.0
+    start, low, high, smaller = abs(line), 0.0, 1.0, 0.5
     here = slope(high)
     while here < -0.25 * start and high < 1e6:
         low, high = high, 2.0 * high
@@ -237,7 +241,10 @@ def search(
     for _ in range(SEARCHES):
         if abs(here) <= 0.25 * start:
             break
-        length = 0.5 * (low + high)
+        if low == 0.0:
+            length, smaller = smaller * high, smaller * smaller
+        else:
+            length = 0.5 * (low + high) if high <= 4.0 * low else float(np.sqrt(low * high))
         here = slope(length)
         low, high = (length, high) if here < 0.0 else (low, length)
     return length
