@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from problems import EVERY_BIAS, STORAGES, overlapping, posed
 
+from maxmargin.certificate import Point, certify, primal_of
 from maxmargin.gram import weighted_gram
 from maxmargin.passes import curved
 from maxmargin.rows.take import take
@@ -134,3 +135,27 @@ def test_where_conjugate_gradients_do_not_arrive_the_matrix_takes_over(monkeypat
     assert state.estimate <= 1e-6
     assert not before[0]
     assert before[-1]
+
+
+@pytest.mark.parametrize("bias", EVERY_BIAS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_a_step_reckoned_with_is_a_dual_point_of_the_new_w(bias, weighted):
+    """Near the optimum nothing is cut off, w(α) is w, and the gap is smaller than that of −C ℓ′(m)."""
+    weights = (np.arange(300) % 3).astype(float) if weighted else None
+    problem = posed(*overlapping(n=300, d=5), loss="logistic", bias=bias, C=100.0, weights=weights)
+    solver, rng = SOLVERS["newton"], np.random.default_rng(0)
+    state, used = solver.start(problem), 0
+    for _ in range(6):
+        solver.advance(problem, state, rng)
+        if state.alpha is None:
+            continue
+        used += 1
+        point = solver.point(problem, state)
+        promised = certify(problem, point).certificate
+        assert promised.gap <= certify(problem, Point(point.w, point.b)).certificate.gap + 1e-12
+        inside = np.all((state.alpha > 0.0) & (state.alpha < problem.C) | (problem.C == 0.0))
+        if inside:
+            assert primal_of(problem, state.alpha)[0] == pytest.approx(point.w, rel=1e-8)
+        if inside or bias != "free":
+            assert state.estimate == pytest.approx(promised.relative_gap, rel=1e-4, abs=1e-13)
+    assert used >= 2
