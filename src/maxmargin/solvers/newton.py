@@ -2,10 +2,10 @@
 
 Solves   min_v P(v)  for a smooth loss: squared hinge, logistic
 Step     (diag(r) + Σ h_i z_i z_iᵀ) Δ = −∇P,  h_i = C_i ℓ″(m_i), z_i = (x_i, 1);  v ← v + t Δ, t by backtracking
-Dual     −C_i ℓ′(m_i) at the new margins; or, for logistic and a whole step by the matrix, what that reckoned with:
+Dual     −C_i ℓ′(m_i) at the new margins; or, for logistic and a whole step, what that has reckoned with:
              α_i = −C_i ℓ′(m_i) − h_i y_i ⟨z_i, Δ⟩  at the old ones, whose w(α) is the new w,
-         cut off at the ends of the box. The one with the smaller gap; the second often arrives a step earlier.
-         (Squared hinge has nothing of it: too many rows leave the box)
+         but for what conjugate gradients have left, cut off at the ends of the box. The one with the smaller gap:
+         the second often arrives a step earlier. (Squared hinge has nothing of it: too many rows leave the box)
 Sample   the first steps run on a sample of the rows: they only have to find the neighbourhood
 System   few features: the matrix itself and its Cholesky factors; many: conjugate gradients, which need only
          products with the matrix, one pass over the rows each, stopped as soon as they serve (inexact Newton),
@@ -40,7 +40,9 @@ ROWS_A_FEATURE = 100  # but so many rows a feature at least, else it would lead 
 NEAR = 1e-2  # it is left at this gap,
 STEPS = 30  # or after so many epochs of its own
 CLOSE = 0.1  # of P: a step that lowers it by more was not reckoned rightly
+PATIENCE = 100  # epochs after which they are given up for the matrix
 PRODUCTS = 50  # conjugate gradient steps at most in one iteration
+LITTLE = 0.25  # of their average gain: the last one was not worth its pass
 
 
 @dataclass
@@ -95,22 +97,23 @@ class Newton:
         """One Newton step; before the first, some on a sample."""
         if state.fresh:
             self.try_on_sample(problem, state, rng)
-        primal, gradient, before, exact = Primal(problem), state.gradient, Before.of(state), False
+        primal, gradient, before = Primal(problem), state.gradient, Before.of(state)
+        left: np.ndarray | float = 0.0
         if not problem.ridge and problem.d <= FEW:
             margins = problem.y * state.f
             step, products = newton_step(problem, answers(problem, margins), margins).s, 1
         elif small_enough(problem) or state.stiff:
             system = System(problem.rows, problem.d, primal.ridge, state.curvatures, problem.threads)
-            step, products, exact = system.by_factors()(-gradient), 1, True
+            step, products = system.by_factors()(-gradient), 1
         else:
-            step, products = by_conjugate_gradients(primal, state.curvatures, gradient)
-            state.stiff = products == PRODUCTS and problem.d <= FEW
+            step, left, products = by_conjugate_gradients(primal, state.curvatures, gradient)
+            state.stiff = state.visited > PATIENCE * problem.n and problem.d <= FEW
         whole = go(primal, state, step, float(gradient @ step))
         state.visited += (1 + products) * problem.n
         if problem.ridge:
             gap, state.alpha = off_balance(primal.ridge, state.gradient), None
-            if whole and exact and before.close_to(state) and isinstance(problem.dual_term, Entropy):
-                alpha, smaller = promised(primal, before, state.f)
+            if whole and before.close_to(state) and isinstance(problem.dual_term, Entropy):
+                alpha, smaller = promised(primal, before, state.f, left)
                 gap, state.alpha = (smaller, alpha) if smaller < gap else (gap, None)
             state.estimate = gap / state.value
 
@@ -149,8 +152,8 @@ def go(primal: Primal, state: Descent, step: np.ndarray, slope: float) -> bool:
     return False
 
 
-def promised(primal: Primal, before: Before, f: np.ndarray) -> tuple[np.ndarray, float]:
-    """The α that a whole Newton step to scores `f` has reckoned with, and the gap that it leaves."""
+def promised(primal: Primal, before: Before, f: np.ndarray, left: np.ndarray | float) -> tuple[np.ndarray, float]:
+    """The α that a whole Newton step to scores `f` has reckoned with, and its gap; `left` is what the system left."""
     problem, alpha = primal.problem, np.empty_like(f)
 
     def add(start: int, stop: int, total: np.ndarray) -> None:
@@ -158,7 +161,7 @@ def promised(primal: Primal, before: Before, f: np.ndarray) -> tuple[np.ndarray,
         reckon(problem.rows, problem.y, term, before.f, h, f, start, stop, alpha, total)
 
     total = sum_of_chunks(problem.rows, problem.d + 2, problem.threads, add, EVALUATED)
-    return alpha, float(total[-1]) + off_balance(primal.ridge, total[: len(primal.ridge)])
+    return alpha, float(total[-1]) + off_balance(primal.ridge, left + total[: len(primal.ridge)])
 
 
 @compiled
@@ -195,12 +198,18 @@ def small_enough(problem: Problem) -> bool:
     return problem.d <= 2000 and problem.n * width * width + problem.d**3 <= DENSE_WORK
 
 
-def by_conjugate_gradients(primal: Primal, curvatures: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarray, int]:
-    """Solve by products with the matrix until the residual has fallen enough for this far from the optimum."""
+def by_conjugate_gradients(
+    primal: Primal, curvatures: np.ndarray, gradient: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Solve by products with the matrix: the step, the residual, the products.
+
+    They end when the residual has fallen enough for this far from the optimum, or when the last product lowered the
+    model of P by a small part of what one did on average (Nash, Sofer 1990).
+    """
     step, residual = np.zeros_like(gradient), -gradient
     direction, square = residual.copy(), float(residual @ residual)
     enough = square * min(0.25, np.sqrt(square)) ** 2 * 0.01
-    products = 0
+    products, lowered = 0, 0.0
     while products < PRODUCTS and square > enough:
         products += 1
         product = primal.hessian_times(curvatures, direction)
@@ -210,6 +219,10 @@ def by_conjugate_gradients(primal: Primal, curvatures: np.ndarray, gradient: np.
         length = square / bend
         step += length * direction
         residual -= length * product
+        gain = 0.5 * length * square
+        lowered += gain
         square, before = float(residual @ residual), square
+        if products * gain <= LITTLE * lowered:
+            break
         direction = residual + (square / before) * direction
-    return step, products
+    return step, residual, products
