@@ -8,10 +8,15 @@ Needs matplotlib.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import records
 from contenders import CONTENDERS
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from panels import save
 
 FLOOR = 1e-9
 COLUMNS = 6
@@ -38,12 +43,7 @@ def draw(kept: Path, picture: Path) -> None:
     figure, axes = plt.subplots(lines, columns, figsize=(WIDTH, 2.6 * lines + 1.2), squeeze=False, sharey=True)
     for axis, (key, runs) in zip(axes.flat, panels.items(), strict=False):
         fill(axis, key, runs)
-    for axis in axes.flat[len(panels) :]:
-        axis.axis("off")
-    finish(figure, axes)
-    figure.savefig(picture, dpi=100)
-    plt.close(figure)
-    print(f"drawn to {picture}")
+    save(figure, axes, "seconds", "suboptimality, as a part of the objective", picture)
 
 
 def fill(axis, key: records.Problem, runs: records.Runs) -> None:
@@ -67,15 +67,6 @@ def look(who: str) -> dict:
     ours = who == records.OURS
     return {"color": f"C{place}", "marker": "o", "markersize": 4, "label": who,
             "linewidth": 2.5 if ours else 1.2, "zorder": 3 if ours else 2}  # fmt: skip
-
-
-def finish(figure, axes) -> None:
-    """One legend for all, and the names of the axes at the edges."""
-    shown = {label: line for axis in axes.flat for line, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    figure.legend(shown.values(), shown.keys(), loc="upper center", ncols=len(shown), fontsize=10, frameon=False)
-    figure.supxlabel("seconds", fontsize=10)
-    figure.supylabel("suboptimality, as a part of the objective", fontsize=10)
-    figure.tight_layout(rect=(0.01, 0.0, 1.0, 1.0 - 0.5 / figure.get_figheight()))
 
 
 if __name__ == "__main__":

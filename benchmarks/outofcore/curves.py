@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from methods import OURS
 from tables import best_bound, one_of
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from panels import save
 
 METHODS = (*OURS, "Vowpal Wabbit")
 COLUMNS = 3
@@ -36,16 +41,7 @@ def draw(runs: list[dict], picture: Path) -> None:
     figure, axes = plt.subplots(lines, COLUMNS, figsize=(13.0, 3.4 * lines + 0.8), squeeze=False)
     for axis, name in zip(axes.flat, names, strict=False):
         fill(axis, runs, name)
-    for axis in axes.flat[len(names) :]:
-        axis.axis("off")
-    shown = {label: line for axis in axes.flat for line, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    figure.legend(shown.values(), shown.keys(), loc="upper center", ncols=len(shown), fontsize=10, frameon=False)
-    figure.supxlabel("seconds, splitting included", fontsize=10)
-    figure.supylabel("relative function value difference", fontsize=10)
-    figure.tight_layout(rect=(0.01, 0.0, 1.0, 1.0 - 0.4 / figure.get_figheight()))
-    figure.savefig(picture, dpi=100)
-    plt.close(figure)
-    print(f"drawn to {picture}")
+    save(figure, axes, "seconds, splitting included", "relative function value difference", picture)
 
 
 def fill(axis, runs: list[dict], name: str) -> None:

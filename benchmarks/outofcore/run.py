@@ -15,6 +15,7 @@ method, unless they are to be kept: what is on the disk at any time stays below 
 
 from __future__ import annotations
 
+import datetime
 import json
 import subprocess
 import sys
@@ -75,7 +76,7 @@ def watched(options, name: str, method: str) -> dict:
         most = max(most, now) if at_start is not None else 0
         time.sleep(0.1)
     lines.join()
-    label = {"data": name, "method": method, "scale": options.scale}
+    label = {"data": name, "method": method, "scale": options.scale, "date": datetime.date.today().isoformat()}
     if len(said) < 1 or child.returncode:
         return {**label, "failure": f"exit code {child.returncode}"}
     return {**label, **json.loads(said[-1]), "start": at_start or 0, "peak": most - (at_start or 0)}

@@ -1,7 +1,12 @@
-"""The report on runs out of core."""
+"""The report on runs out of core.
+
+python benchmarks/outofcore/tables.py benchmarks/results/outofcore.jsonl [--write benchmarks/results/outofcore.md]
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -10,16 +15,27 @@ from methods import OURS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from report import heading, table
+from report import heading, publish, table
 
 LEVELS = (1e-2, 1e-3)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("runs", type=Path)
+    parser.add_argument("--write")
+    options = parser.parse_args()
+    runs = [json.loads(line) for line in options.runs.read_text().splitlines()]
+    publish(report(runs, " ".join(["python benchmarks/outofcore/tables.py", *sys.argv[1:]])), options.write)
 
 
 def report(runs: list[dict], command: str) -> str:
     """Every run, what follows of them, and how the peers did."""
     import run
 
+    dates = sorted({one["date"] for one in runs})
     text = heading("Larger than memory", command, "pyarrow") + f"\n{run.__doc__.split(chr(10) * 2)[2]}\n"
+    text += f"The runs are of {dates[0]}" + (f" to {dates[-1]}.\n" if dates[-1] > dates[0] else ".\n")
     text += f"\n## Each method\n\n{each(runs)}\n## Times of cached_loops beside the others'\n\n{ratios(runs)}\n"
     return text + f"## Beside reading, training in memory and Vowpal Wabbit\n\n{beside(runs)}"
 
@@ -120,3 +136,7 @@ def shown(seconds: float, run: dict) -> str:
 
 def number(value: float | None) -> str:
     return "" if value is None or not np.isfinite(value) else f"{value:.2f}"
+
+
+if __name__ == "__main__":
+    main()

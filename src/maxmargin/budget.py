@@ -24,6 +24,7 @@ FEATURE = 3 * 8  # bytes: w, the w that is being certified, and w(α)
 EXAMPLE = 2 * 8  # bytes: α, and the α that is being certified
 MARK = 1
 ON_DISK = 0.25  # of the memory: more than that is not given to dual variables
+HUGE = 256 << 20  # bytes: from there on a few megabytes more or less do not matter
 SOME = 0.05  # of the memory, at least, must be left for rows
 
 
@@ -37,6 +38,11 @@ class Budget:
     def block(self) -> int:
         """How many bytes of a file to read at once."""
         return int(min(max(self.total / 60, LEAST_BLOCK), MOST_BLOCK))
+
+    @property
+    def huge(self) -> bool:
+        """Whether to take memory by megabytes."""
+        return self.total >= HUGE
 
     def on_disk(self, n: float) -> bool:
         """Whether so many dual variables should be in a file."""

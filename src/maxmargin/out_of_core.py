@@ -80,7 +80,7 @@ class Course:
         self.shuffles, self.places = np.random.default_rng([seed, 1]), list[Place]()
         self.inline = threads == 1 or method.reads_blocks
         self.ride: Ride | None = None
-        self.point, self.sums = (reserved(budget.total // 8, np.float64) for _ in range(2))
+        self.point, self.sums = (reserved(budget.total // 8, np.float64, budget.huge) for _ in range(2))
         self.kept = Shelf()
         self.point_b, self.kept_b, self.width = 0.0, 0.0, WIDTH
         self.best = Certificate(np.inf, 0.0)
@@ -164,7 +164,10 @@ class Course:
         places = self.places or source.places
         if places is not None and source.any_order:
             source.check()
-            for done, number in enumerate(self.shuffles.permutation(len(places)).tolist(), 1):
+            order = self.shuffles.permutation(len(places)).tolist()
+            for done, number in enumerate(order, 1):
+                for soon in order[done : done + 1]:
+                    source.expect(places[soon])
                 yield source.block_at(places[number])._replace(read=source.size * done // len(places))
             source.check()
             return

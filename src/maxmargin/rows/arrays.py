@@ -51,6 +51,11 @@ class ArraySource(OneFile):
             yield self.block_at(Place(0, 0, row))
         self.check()
 
+    def bytes_at(self, place: Place) -> tuple[int, int]:
+        """The rows of a block."""
+        width = self.shape[1] * self.dtype.itemsize
+        return self.offset + place.row * width, self.at_once * width
+
     def block_at(self, place: Place) -> RowBlock:
         """The rows from there on, as many as make a block."""
         (n, d), first = self.shape, place.row

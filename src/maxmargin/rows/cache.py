@@ -1,8 +1,7 @@
 """Some rows of a larger data set, held in a bounded memory, with all that a dual solver needs of them.
 
 A row has a slot: which example it is, its label ±1, ‖x‖², its α. Slots are 0, 1, ..., count − 1; when one is given up,
-the last moves there. The values of sparse rows lie behind each other in a pool, where rows that were given up leave
-holes; when the pool is full the rest is pushed together. Dense rows lie in their slots.
+the last moves there. The values of sparse rows lie in a pool, dense rows in their slots.
 
 The dual variables of the data set (see variables) say which examples are held, and keep α of those that are not.
 """
@@ -17,33 +16,32 @@ from maxmargin.compiled import compiled, holds, inlined
 from maxmargin.draws import draw_below
 from maxmargin.errors import ParameterError
 from maxmargin.rows.memory import Dense, Rows, Spans, count_rows, row_lengths, square
+from maxmargin.rows.pool import NOWHERE, close_holes, empty_pool, find_place, places_of, size_of, vacate
 from maxmargin.rows.variables import HELD, POSITIVE, Variables, get, put, put_all
 from maxmargin.scratch import release, reserved
 
 SLOT = 64  # bytes of a row beside its values
-SLACK = 8  # one part of so many is made free at once, so that rows are not pushed together all the time
+SLACK = 8  # one part of so many is made free at once
 
 
 class RowCache:
     """Rows in at most `limit` bytes; the memory is taken as it is needed."""
 
-    def __init__(self, limit: int, like: Rows) -> None:
+    def __init__(self, limit: int, like: Rows, huge: bool = False) -> None:
         self.limit = limit
         self.count = self.used = self.live = 0
         slots = limit // SLOT
-        self.example = reserved(slots, np.int64)
-        self.y, self.Q, self.alpha = (reserved(slots, np.float64) for _ in range(3))
+        self.example = reserved(slots, np.int64, huge)
+        self.y, self.Q, self.alpha = (reserved(slots, np.float64, huge) for _ in range(3))
         self.rows: Spans | Dense
         if isinstance(like, Dense):
             d, kind = like.values.shape[1], like.values.dtype
             self.width = d * kind.itemsize
-            self.rows = Dense(reserved(limit // (self.width + SLOT) * d, kind.type).reshape(-1, d))
+            self.rows = Dense(reserved(limit // (self.width + SLOT) * d, kind.type, huge).reshape(-1, d))
         else:
-            kind = like.indices.dtype
-            self.width = like.values.dtype.itemsize + kind.itemsize
-            pool = limit // self.width
-            values, indices = reserved(pool, like.values.dtype.type), reserved(pool, kind.type)
-            self.rows = Spans(values, indices, reserved(slots, np.int64), reserved(slots, np.int64))
+            values, indices = like.values.dtype, like.indices.dtype
+            self.width = values.itemsize + indices.itemsize
+            self.rows = empty_pool(limit // self.width, slots, values.type, indices.type, huge)
 
     @property
     def fill(self) -> float:
@@ -79,34 +77,32 @@ class RowCache:
         if needed > self.limit // 2:
             raise ParameterError(f"a block of rows takes {needed:,} bytes, the cache has {self.limit:,}: raise memory")
         evicted = 0
-        if not self.has_room_for(needed):
+        if self.live + needed > self.limit:
             room = min(self.limit - needed, self.limit - self.limit // SLACK)
             evicted = self.give_up(max(room, 0), variables, rng)
-            self.push_together()
         arrays = self.example, self.y, self.Q, self.alpha, variables
         if isinstance(rows, Dense):
             self.count = hold_dense(self.rows, *arrays, self.count, rows, y, first, wanted)
             self.live = self.count * (self.width + SLOT)
         else:
-            before = self.count, self.used
-            self.count, self.used = hold_sparse(self.rows, *arrays, self.count, self.used, rows, y, first, wanted)
-            self.live += (self.count - before[0]) * SLOT + (self.used - before[1]) * self.width
+            held = 0
+            for _ in range(2):
+                self.count, self.used, self.live, held = hold_sparse(
+                    self.rows, *arrays, self.count, self.used, self.live, self.limit, rows, y, first, wanted, held
+                )
+                if held == len(y):
+                    break
+                self.push_together()
         return evicted
 
     def sizes_of(self, rows: Rows) -> np.ndarray:
         """How many bytes each of these rows would take."""
-        values = 1 if isinstance(rows, Dense) else row_lengths(rows)
+        values = 1 if isinstance(rows, Dense) else places_of(row_lengths(rows))
         return np.broadcast_to(SLOT + self.width * values, count_rows(rows))
 
     def has_room(self, rows: Rows) -> bool:
-        """Whether they fit without anything being moved."""
-        return self.has_room_for(int(np.sum(self.sizes_of(rows))))
-
-    def has_room_for(self, needed: int) -> bool:
-        """Whether so many bytes of rows fit without anything being moved."""
-        if isinstance(self.rows, Dense):
-            return self.live + needed <= self.limit
-        return bool(self.used * self.width + self.count * SLOT + needed <= self.limit)
+        """Whether they fit beside those that are here."""
+        return bool(self.live + int(np.sum(self.sizes_of(rows))) <= self.limit)
 
     def give_up(self, room: int, variables: Variables, rng: np.random.Generator) -> int:
         """Give rows up at random until the rest takes no more than so many bytes."""
@@ -141,9 +137,9 @@ class RowCache:
             else:
                 release(self.rows.values.reshape(-1), self.count * self.rows.values.shape[1])
 
-    def write_back(self, variables: Variables) -> None:
-        """Let the variables know what α has become of the rows here."""
-        put_all(variables, self.example[: self.count], self.alpha[: self.count])
+    def write_back(self, variables: Variables, slots: slice) -> None:
+        """Let the variables know what α has become of the rows in these slots."""
+        put_all(variables, self.example[: self.count][slots], self.alpha[: self.count][slots])
 
 
 def relocate(rows: Any, k: int, last: int) -> None:
@@ -156,6 +152,11 @@ def weight(rows: Any, k: int) -> int:
     raise NotImplementedError("weight works inside compiled functions only")
 
 
+def leave(rows: Any, k: int) -> None:
+    """Let others have the place of row k, in compiled code."""
+    raise NotImplementedError("leave works inside compiled functions only")
+
+
 @inlined(relocate)
 def _relocate(rows, k, last):
     if holds(rows, Dense):
@@ -163,11 +164,24 @@ def _relocate(rows, k, last):
     return lambda rows, k, last: copy_span(rows.start, rows.stop, k, last)
 
 
+@inlined(leave)
+def _leave(rows, k):
+    if holds(rows, Dense):
+        return lambda rows, k: None
+    return lambda rows, k: vacate(rows.indices, rows.free, rows.start[k], rows.stop[k])
+
+
 @inlined(weight)
 def _weight(rows, k):
     if holds(rows, Dense):
         return lambda rows, k: SLOT + rows.values.shape[1] * rows.values.itemsize
-    return lambda rows, k: SLOT + (rows.stop[k] - rows.start[k]) * (rows.values.itemsize + rows.indices.itemsize)
+    return lambda rows, k: SLOT + size_of(rows.stop[k] - rows.start[k])[0] * bytes_of_a_value(rows)
+
+
+@compiled
+def bytes_of_a_value(pool):
+    """With its index."""
+    return pool.values.itemsize + pool.indices.itemsize
 
 
 @compiled
@@ -187,9 +201,9 @@ def copy_span(start, stop, k, last):
 def drop(rows, example, y, Q, alpha, variables, k, count):
     """Give up the row in slot k: its α is kept, and the last row moves to its slot."""
     i, last = example[k], count - 1
-    if put(variables, i, alpha[k]):
-        variables.written[0] += 1
+    put(variables, i, alpha[k])
     variables.marks[i] &= ~HELD
+    leave(rows, k)
     if k != last:
         relocate(rows, k, last)
         example[k], y[k], Q[k], alpha[k] = example[last], y[last], Q[last], alpha[last]
@@ -218,25 +232,30 @@ def drop_others(rows, example, y, Q, alpha, variables, count, live, wanted):
 
 
 @compiled
-def hold_sparse(pool, example, y, Q, alpha, variables, count, used, rows, labels, first, wanted):
-    """Append sparse rows that are wanted and not held yet."""
-    for i in range(labels.size):
+def hold_sparse(
+    pool, example, y, Q, alpha, variables, count, used, live, limit, rows, labels, first, wanted, begin
+):  # fmt: skip
+    """Hold sparse rows that are wanted and not held yet, from `begin` on; where it ended, for want of a place."""
+    width = bytes_of_a_value(pool)
+    for i in range(begin, labels.size):
         if labels[i] > 0.0:
             variables.marks[first + i] |= POSITIVE
         if variables.marks[first + i] & HELD or not wanted[i]:
             continue
         start, stop = rows.indptr[i], rows.indptr[i + 1]
-        pool.start[count] = used
-        for p in range(start, stop):
-            pool.values[used] = rows.values[p]
-            pool.indices[used] = rows.indices[p]
-            used += 1
-        pool.stop[count] = used
+        to, used = find_place(pool, stop - start, used, (limit - (count + 1) * SLOT) // width)
+        if to == NOWHERE:
+            return count, used, live, i
+        for p in range(stop - start):
+            pool.values[to + p] = rows.values[start + p]
+            pool.indices[to + p] = rows.indices[start + p]
+        pool.start[count], pool.stop[count] = to, to + stop - start
         variables.marks[first + i] |= HELD
         example[count], y[count], alpha[count] = first + i, labels[i], get(variables, first + i)
         Q[count] = square(rows, i)
+        live += weight(pool, count)
         count += 1
-    return count, used
+    return count, used, live, labels.size
 
 
 @compiled
@@ -254,21 +273,3 @@ def hold_dense(pool, example, y, Q, alpha, variables, count, rows, labels, first
         Q[count] = square(rows, i)
         count += 1
     return count
-
-
-@compiled
-def close_holes(pool, order):
-    """Push the rows together, in the order in which they lie."""
-    to = 0
-    for k in order:
-        start, stop = pool.start[k], pool.stop[k]
-        pool.start[k] = to
-        if start == to:
-            to = stop
-        else:
-            for p in range(start, stop):
-                pool.values[to] = pool.values[p]
-                pool.indices[to] = pool.indices[p]
-                to += 1
-        pool.stop[k] = to
-    return to

@@ -57,6 +57,10 @@ class DnaSource(OneFile):
         if place.row == 0:
             raise DataError(f"{self.path}: no rows: each line should read label sequence")
 
+    def bytes_at(self, place: Place) -> tuple[int, int]:
+        """From there on, a block."""
+        return place.at, self.capacity // LONGER
+
     def block_at(self, place: Place) -> RowBlock:
         """The block that begins there."""
         with closing(self.found(place)) as found:

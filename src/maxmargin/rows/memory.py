@@ -43,12 +43,13 @@ class Csr(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """Sparse rows in any order, with holes between them: row i holds values[start[i]:stop[i]]. See cache."""
+    """Sparse rows in any order, with holes between them: row i holds values[start[i]:stop[i]]. See pool."""
 
     values: np.ndarray
     indices: np.ndarray
     start: np.ndarray
     stop: np.ndarray
+    free: np.ndarray
 
 
 Rows = Dense | Csr

@@ -10,8 +10,10 @@ rows and features there are. A file that is no longer what it was when the first
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -104,6 +106,9 @@ class Source(Protocol):
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """The rows from there on."""
 
+    def expect(self, place: Place) -> None:
+        """The block that begins there will be read soon: the system may fetch it meanwhile."""
+
     def block_at(self, place: Place) -> RowBlock:
         """The block that begins there."""
 
@@ -149,6 +154,17 @@ class OneFile:
     def check(self) -> None:
         """Refuse to go on if the file has changed."""
         self.unchanged.check()
+
+    def expect(self, place: Place) -> None:
+        """Ask the system to fetch the bytes of that block, where it takes such requests."""
+        start, size = self.bytes_at(place)
+        if size and hasattr(os, "posix_fadvise"):
+            with suppress(OSError), self.path.open("rb") as file:
+                os.posix_fadvise(file.fileno(), start, size, os.POSIX_FADV_WILLNEED)
+
+    def bytes_at(self, place: Place) -> tuple[int, int]:
+        """Where the bytes of a block begin, and about how many they are; none if that is not known."""
+        return 0, 0
 
 
 @dataclass
@@ -211,6 +227,10 @@ class Several:
                 yield found
                 end = found.next
             place = Place(number + 1, base=end.number)
+
+    def expect(self, place: Place) -> None:
+        """Of that file."""
+        self.parts[place.file].expect(place._replace(file=0, base=0))
 
     def block_at(self, place: Place) -> RowBlock:
         """That block of that file."""

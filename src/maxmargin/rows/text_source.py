@@ -53,6 +53,10 @@ class TextSource(OneFile):
         if place.row == 0:
             raise DataError(f"{self.path}: no rows: each line should read label index:value ...")
 
+    def bytes_at(self, place: Place) -> tuple[int, int]:
+        """From there on, a block."""
+        return place.at, self.capacity
+
     def block_at(self, place: Place) -> RowBlock:
         """Parse one block; the file stays open for the next."""
         if self.stream is None:

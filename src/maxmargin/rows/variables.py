@@ -50,17 +50,16 @@ def get(variables, i):
 
 @compiled
 def put(variables, i, alpha):
-    """Let α of example i be that; whether its number was written."""
+    """Let α of example i be that."""
     mark = variables.marks[i] & ~ENDS
     if alpha == 0.0:
         variables.marks[i] = mark | AT_ZERO
-        return False
-    if alpha == variables.top:
+    elif alpha == variables.top:
         variables.marks[i] = mark | AT_TOP
-        return False
-    variables.marks[i] = mark
-    variables.numbers[i] = alpha
-    return True
+    else:
+        variables.marks[i] = mark
+        variables.numbers[i] = alpha
+        variables.written[0] += 1
 
 
 @compiled

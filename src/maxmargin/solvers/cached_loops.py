@@ -36,7 +36,12 @@ CROWDED = 0.9  # of the cache
 SHRINKS = 0.9  # ε, with every step in a crowded cache
 TIGHTEST = 1e-12  # from where ε can grow again
 AT_ONCE = 200_000  # numbers visited before the trainer looks whether the reader has brought something
-PER_ROW = 2  # dual steps for each row that is read; if the reader is slower than that, as many as there is time for
+PER_ROW = 2.0  # dual steps in the cache for each row that is read, at first; where the reader is slower, as many more
+# as there is time for
+LEAST, MOST = 0.125, 8.0  # of them,
+FASTER = 1.1  # and how they change with every block
+WORTH = 2.0  # a step in the cache is as dear as the half of a row that comes
+RECENT = 0.1  # the weight of the last block in what steps gain on average
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,7 @@ class CacheTrainer(Holder):
     def __init__(self, state: Passing, rng: np.random.Generator, active: bool) -> None:
         super().__init__(state, rng)
         self.active, self.epsilon, self.ceiling, self.largest = active, np.inf, np.inf, 0.0
+        self.per_row, self.from_coming, self.from_held = PER_ROW, 0.0, 0.0
         self.round = self.sweep = 0
         self.seed = int(rng.integers(1 << 62))
 
@@ -71,32 +77,36 @@ class CacheTrainer(Holder):
         state, cache = self.state, self.cache_for(rows, first)
         cache.shrink(state.room_for_rows(), state.variables, self.rng)
         wanted = np.empty(len(y), dtype=np.bool_)
-        state.b, state.s, self.largest = arrive(
+        state.b, state.s, self.largest, gained = arrive(
             rows, y, first, state.variables, state.term, state.pull, state.w, state.b, state.s, self.active,
             self.epsilon, self.largest, wanted,
         )  # fmt: skip
         state.visited += len(y)
+        self.from_coming += RECENT * (gained / len(y) - self.from_coming)
         self.evicted += cache.take_in(rows, y, first, state.variables, self.rng, wanted)
 
     def steps_for(self, rows: int) -> int:
-        """How many dual steps go with so many rows that were read."""
-        return PER_ROW * rows
+        """How many dual steps go with so many rows that were read: more while they gain more than those rows did."""
+        faster = WORTH * self.from_held > self.from_coming
+        self.per_row = min(max(self.per_row * (FASTER if faster else 1.0 / FASTER), LEAST), MOST)
+        return int(self.per_row * rows)
 
     def work(self, steps: int | None = None) -> None:
         """Take dual steps on the rows of the cache: so many, or for some milliseconds."""
         cache, state = self.cache, self.state
-        if cache is None or cache.count == 0:
+        if cache is None or cache.count == 0 or steps == 0:
             return
         if steps is None:
             steps = max(1, int(AT_ONCE / ((cache.live / cache.count) / 12 + ROW)))
         before = cache.count
-        state.b, state.s, cache.count, cache.live, self.epsilon, self.largest = visit(
+        state.b, state.s, cache.count, cache.live, self.epsilon, self.largest, gained = visit(
             cache.rows, cache.example, cache.y, cache.Q, cache.alpha, state.variables, state.term,
             state.pull, state.w, state.b, state.s, cache.count, cache.live, steps, self.seed, self.active,
             self.epsilon, self.ceiling, self.largest, int(CROWDED * cache.limit),
         )  # fmt: skip
         self.seed = (self.seed + steps) % (1 << 62)
         state.visited += steps
+        self.from_held += RECENT * (gained / steps - self.from_held)
         self.evicted += before - cache.count
         self.round, self.sweep = self.round + steps, self.sweep + steps
         if self.round >= state.n:
@@ -111,26 +121,35 @@ class CacheTrainer(Holder):
 
 
 @compiled
+def stepped(rows, k, y, a, m, Q, term, B2, w, b, s):
+    """The best α of row k, alone, and b and s with it; w has changed."""
+    new = best(term, 0, a, m, Q + B2)
+    change = (new - a) * y
+    if change != 0.0:
+        axpy(rows, k, change, w)
+    return new, b + B2 * change, s + change
+
+
+@compiled
 def arrive(rows, y, first, variables, term, B2, w, b, s, active, epsilon, largest, wanted):
     """A dual step on every row that comes and is not in the cache; those that would not move need not be held."""
+    gained = 0.0
     for k in range(y.size):
         i = first + k
         wanted[k] = not variables.marks[i] & HELD
         if not wanted[k]:
             continue
         m, a = y[k] * (dot(rows, k, w) + b), get(variables, i)
-        new = best(term, 0, a, m, square(rows, k) + B2)
-        change = (new - a) * y[k]
-        if change != 0.0:
+        new, b, s = stepped(rows, k, y[k], a, m, square(rows, k), term, B2, w, b, s)
+        G = abs(m - slope(term, 0, a))
+        if new != a:
             put(variables, i, new)
-            axpy(rows, k, change, w)
-            s += change
-            b += B2 * change
+            gained += abs(new - a) * G
         if active and beyond(term, 0, new, m) > epsilon:
             wanted[k] = False
         else:
-            largest = max(largest, abs(m - slope(term, 0, a)))
-    return b, s, largest
+            largest = max(largest, G)
+    return b, s, largest, gained
 
 
 @compiled
@@ -147,7 +166,7 @@ def visit(
     epsilon, ceiling, largest, crowded,
 ):  # fmt: skip
     """Dual steps on rows picked at random; those that would not move are thrown out, if that is wanted."""
-    state = np.uint64(seed)
+    state, gained = np.uint64(seed), 0.0
     state, k = draw_below(state, count)
     state, near = draw_below(state, count)
     for _ in range(steps):
@@ -163,19 +182,16 @@ def visit(
         epsilon = adjusted(epsilon, ceiling, largest, live > crowded)
         m = y[k] * (dot(rows, k, w) + b)
         a = alpha[k]
-        new = best(term, 0, a, m, Q[k] + B2)
-        change = (new - a) * y[k]
-        if change != 0.0:
-            alpha[k] = new
-            axpy(rows, k, change, w)
-            s += change
-            b += B2 * change
+        new, b, s = stepped(rows, k, y[k], a, m, Q[k], term, B2, w, b, s)
+        G = abs(m - slope(term, 0, a))
+        gained += abs(new - a) * G
+        alpha[k] = new
         if active and beyond(term, 0, new, m) > epsilon:
             live -= weight(rows, k)
             count = drop(rows, example, y, Q, alpha, variables, k, count)
         else:
-            largest = max(largest, abs(m - slope(term, 0, a)))
+            largest = max(largest, G)
         k, near = near, far
         if near >= count > 0:
             near %= count
-    return b, s, count, live, epsilon, largest
+    return b, s, count, live, epsilon, largest, gained

@@ -21,6 +21,7 @@ from maxmargin.solvers.dual_coordinate import PULL
 from maxmargin.streamed import Streamed
 
 PART = 1 << 16  # examples at once, where all are looked at
+SCATTERED = 1 << 12  # examples at once that may each be on a page of its own
 HELD = 0.05  # of the memory, for what is held of a file of dual variables
 
 
@@ -73,15 +74,17 @@ class Holder:
     def cache_for(self, rows: Rows, first: int) -> RowCache:
         """The cache, if these rows can be held in it beside the others."""
         if self.cache is None:
-            self.cache = RowCache(self.state.room_for_rows(), rows)
+            self.cache = RowCache(self.state.room_for_rows(), rows, self.state.budget.huge)
         elif not self.cache.accepts(rows):
             raise self.state.problem_with(first)
         return self.cache
 
     def write_back(self) -> None:
         """Let the state know every α."""
-        if self.cache is not None:
-            self.cache.write_back(self.state.variables)
+        for start in range(0, self.cache.count if self.cache else 0, SCATTERED):
+            assert self.cache is not None
+            self.cache.write_back(self.state.variables, slice(start, start + SCATTERED))
+            self.state.relax(0)
 
 
 class Method(Protocol):
@@ -107,13 +110,22 @@ class Passing:
         self.n = self.d = self.visited = 0
         self.b = self.s = self.pull = 0.0
         self.expected = 0.0  # examples
-        self.all_w = reserved(budget.total // 8, np.float64)
-        self.marks = reserved(0, np.uint8)
-        self.alphas = self.frozen = reserved(0, np.float64)
+        self.all_w = reserved(budget.total // 8, np.float64, budget.huge)
+        self.frozen = reserved(0, np.float64)
         self.mapped: list[mmap.mmap] = []
         self.touched = 0
         self.term: DualTerm = problem.loss.dual_term(np.full(1, problem.C))
-        self.variables = variables_of(self.marks, self.alphas, self.term.U[0])
+        self.variables = variables_of(reserved(0, np.uint8), self.frozen, self.term.U[0])
+
+    @property
+    def marks(self) -> np.ndarray:
+        """Of all examples."""
+        return self.variables.marks
+
+    @property
+    def alphas(self) -> np.ndarray:
+        """Of all examples; those of marks that tell α are not looked at."""
+        return self.variables.numbers
 
     @property
     def w(self) -> np.ndarray:
@@ -150,13 +162,12 @@ class Passing:
 
     def make_room(self, size: int) -> None:
         """Room for the dual variables of so many examples, in memory or, where that is too much, in a file."""
-        marks, alphas, frozen = self.marks, self.alphas, self.frozen
+        before = self.marks, self.alphas, self.frozen
         self.mapped = []
-        self.marks = reserved(size, np.uint8)
-        self.alphas, self.frozen = self.numbers(size), self.numbers(size)
-        for new, old in ((self.marks, marks), (self.alphas, alphas), (self.frozen, frozen)):
+        self.variables = variables_of(reserved(size, np.uint8), self.numbers(size), self.term.U[0])
+        self.frozen = self.numbers(size)
+        for new, old in zip((self.marks, self.alphas, self.frozen), before, strict=True):
             new[: len(old)] = old[: len(new)]
-        self.variables = variables_of(self.marks, self.alphas, self.term.U[0])
 
     def numbers(self, size: int) -> np.ndarray:
         """So many zeros."""
