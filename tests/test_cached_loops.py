@@ -28,6 +28,7 @@ from maxmargin.rows.open_source import open_source
 from maxmargin.rows.take import take
 from maxmargin.rows.text_source import TextSource
 from maxmargin.rows.variables import HELD, spelt_out, variables_of
+from maxmargin.solvers.cached_loops import CacheTrainer
 from maxmargin.streamed import Ride, Streamed
 
 TIGHT = "4.2MB"
@@ -480,3 +481,15 @@ print(most() - before, result.status.name)
     taken, status = done.stdout.split()
     assert status == "CONVERGED"
     assert int(taken) <= 1.1 * budget
+
+
+def test_steps_in_the_cache_go_with_what_they_gain():
+    trainer = CacheTrainer(None, np.random.default_rng(0), active=True)
+    counts = {}
+    for held in (0.4, 0.6):
+        trainer.from_coming, trainer.from_held = 1.0, held
+        counts[held] = [trainer.steps_for(1000) for _ in range(100)]
+    assert counts[0.4] == sorted(counts[0.4], reverse=True)
+    assert counts[0.4][-1] == 125
+    assert counts[0.6] == sorted(counts[0.6])
+    assert counts[0.6][-1] == 8000

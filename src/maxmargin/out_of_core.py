@@ -40,6 +40,7 @@ KIND = "checkpoint of passes"
 CHECKPOINT_SECONDS = 120.0
 SHOWN_SECONDS = 0.5  # between two looks at how it is going
 PATIENCE = 24  # passes without progress
+AHEAD = 3  # blocks for which the system is asked
 PIECES = 0.25  # values of longer rows at a time, for each byte of a block
 
 
@@ -166,7 +167,7 @@ class Course:
             source.check()
             order = self.shuffles.permutation(len(places)).tolist()
             for done, number in enumerate(order, 1):
-                for soon in order[done : done + 1]:
+                for soon in order[done + AHEAD - 1 : done + AHEAD]:
                     source.expect(places[soon])
                 yield source.block_at(places[number])._replace(read=source.size * done // len(places))
             source.check()

@@ -42,6 +42,7 @@ class RowCache:
             values, indices = like.values.dtype, like.indices.dtype
             self.width = values.itemsize + indices.itemsize
             self.rows = empty_pool(limit // self.width, slots, values.type, indices.type, huge)
+            self.push_together()  # so that its code is there before memory is full
 
     @property
     def fill(self) -> float:

@@ -22,6 +22,7 @@ from maxmargin.streamed import Streamed
 
 PART = 1 << 16  # examples at once, where all are looked at
 SCATTERED = 1 << 12  # examples at once that may each be on a page of its own
+AROUND = 1 << 16  # bytes
 HELD = 0.05  # of the memory, for what is held of a file of dual variables
 
 
@@ -186,9 +187,9 @@ class Passing:
         """Let the file have back what memory holds of it, once that is much.
 
         Variables that were written here and there are each on a page of its own, those that were `read` lie beside each
-        other.
+        other, in both files; the system shows a process some pages around those that it reads.
         """
-        self.touched += mmap.PAGESIZE * int(self.variables.written[0]) + 2 * 8 * read
+        self.touched += mmap.PAGESIZE * int(self.variables.written[0]) + (2 * (8 * read + AROUND) if read else 0)
         self.variables.written[0] = 0
         if not self.mapped or self.touched < HELD * self.budget.total:
             return
