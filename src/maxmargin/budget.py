@@ -23,7 +23,8 @@ BLOCKS = 24  # times the size of a block, for text, parsed rows and rows that wa
 FEATURE = 3 * 8  # bytes: w, the w that is being certified, and w(α)
 EXAMPLE = 2 * 8  # bytes: α, and the α that is being certified
 MARK = 1
-ON_DISK = 0.25  # of the memory: more than that is not given to dual variables
+ON_DISK = 0.25  # of the memory: more than that is not given to dual variables,
+HELD = 0.05  # and so much is for what is held of a file of them
 HUGE = 256 << 20  # bytes: from there on a few megabytes more or less do not matter
 SOME = 0.05  # of the memory, at least, must be left for rows
 
@@ -60,7 +61,8 @@ class Budget:
 
     def fixed(self, n: float, d: int) -> float:
         """What everything but rows takes."""
-        return BLOCKS * self.block + FEATURE * d + MARK * n + (0.0 if self.on_disk(n) else EXAMPLE * n)
+        variables = HELD * self.total if self.on_disk(n) else EXAMPLE * n
+        return BLOCKS * self.block + FEATURE * d + MARK * n + variables
 
     def least(self, n: float, d: int) -> int:
         """The smallest budget that has room for so many rows and features."""

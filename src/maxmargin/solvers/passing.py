@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maxmargin.budget import Budget
+from maxmargin.budget import HELD, Budget
 from maxmargin.dual_terms import DualTerm
 from maxmargin.errors import FileError
 from maxmargin.rows.cache import RowCache
@@ -23,7 +23,6 @@ from maxmargin.streamed import Streamed
 PART = 1 << 16  # examples at once, where all are looked at
 SCATTERED = 1 << 12  # examples at once that may each be on a page of its own
 AROUND = 1 << 16  # bytes
-HELD = 0.05  # of the memory, for what is held of a file of dual variables
 
 
 def reserve(file: int, size: int) -> None:
