@@ -94,6 +94,8 @@ class RowCache:
                 if held == len(y):
                     break
                 self.push_together()
+            else:
+                raise AssertionError(f"no place for row {first + held}, though {self.limit - self.live:,} bytes are")
         return evicted
 
     def sizes_of(self, rows: Rows) -> np.ndarray:

@@ -97,7 +97,8 @@ class Newton:
         """One Newton step; before the first, some on a sample."""
         if state.fresh:
             self.try_on_sample(problem, state, rng)
-        primal, gradient, before = Primal(problem), state.gradient, Before.of(state)
+        primal, gradient = Primal(problem), state.gradient
+        before = Before.of(state) if isinstance(problem.dual_term, Entropy) else None
         left: np.ndarray | float = 0.0
         if not problem.ridge and problem.d <= FEW:
             margins = problem.y * state.f
@@ -112,7 +113,7 @@ class Newton:
         state.visited += (1 + products) * problem.n
         if problem.ridge:
             gap, state.alpha = off_balance(primal.ridge, state.gradient), None
-            if whole and before.close_to(state) and isinstance(problem.dual_term, Entropy):
+            if whole and before and before.close_to(state):
                 alpha, smaller = promised(primal, before, state.f, left)
                 gap, state.alpha = (smaller, alpha) if smaller < gap else (gap, None)
             state.estimate = gap / state.value
