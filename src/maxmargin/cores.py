@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -61,9 +63,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=pool.cache_clear)  # the threads of a parent do not run in its child
 
 
-@cache
 def libraries() -> Any:
-    """The libraries that have threads of their own."""
+    """The libraries that have threads of their own; SciPy brings one more when it is first needed."""
+    return libraries_beside("scipy.linalg" in sys.modules)
+
+
+@cache
+def libraries_beside(_scipy: bool) -> Any:
+    """All of them that are there by now: looking for them takes a millisecond."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -89,7 +96,17 @@ class Single:
                 self.limits.restore_original_limits()
 
 
-blas_on_one_thread = Single()  # while our own threads multiply matrices, each by itself
+blas_on_one_thread = Single()  # its own threads, once woken, go round for a while and take a core from ours
+
+
+@contextmanager
+def blas_on(threads: int) -> Iterator[None]:
+    """BLAS on so many threads, even while it is held to one: for something large that it does alone."""
+    if threads == 1:
+        yield
+        return
+    with libraries().limit(limits=threads, user_api="blas"):
+        yield
 
 
 def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind eight verbs.
+"""What a compiled dual solver knows of a loss: its dual term, in one of two shapes, behind nine verbs.
 
     Quadratic(U, D)     d_i(α) = α − ½ D_i α²,                              0 ≤ α ≤ U_i
     Entropy(U)          d_i(α) = U log U − α log α − (U−α) log(U−α),        0 ≤ α ≤ U_i
@@ -7,6 +7,7 @@
     slope(term, i, α)                      d_i′(α)
     answer(term, i, m)                     the α that belongs to margin m: −C_i ℓ′(m)
     response(term, i, m)                   C_i ℓ(m), −C_i ℓ′(m) and C_i ℓ″(m)
+    softened(term, i, m, α, ε)             the q that maximises  d_i(q) − q m − ½ ε (q−α)², and −dq/dm; entropy: ε = 0
     excess(term, i, α, m)                  C_i ℓ(m) − d_i(α) + α m ≥ 0: what the example adds to the gap
     beyond(term, i, α, m)                  how far the margin is beyond where α could move again, below 0 if it can
     best(term, i, α, g, q)                 the z that maximises  d_i(z) − g (z−α) − ½ q (z−α)²
@@ -65,6 +66,11 @@ def answer(term: Any, i: int, m: float) -> float:
 def response(term: Any, i: int, m: float) -> tuple[float, float, float]:
     """C_i ℓ(m), −C_i ℓ′(m) and C_i ℓ″(m), in compiled code."""
     raise NotImplementedError("response works inside compiled functions only")
+
+
+def softened(term: Any, i: int, m: float, alpha: float, epsilon: float) -> tuple[float, float]:
+    """The q that maximises d_i(q) − q m − ½ ε (q−α)², and −dq/dm, in compiled code; for logistic ε = 0."""
+    raise NotImplementedError("softened works inside compiled functions only")
 
 
 def excess(term: Any, i: int, alpha: float, m: float) -> float:
@@ -206,6 +212,16 @@ def response_entropy(U, m):
 
 
 @compiled
+def softened_quadratic(U, D, m, a, epsilon):
+    """(1 − m + ε α)/(D + ε), cut off at the ends of the box, where it does not change."""
+    bend = D + epsilon
+    q = (1.0 - m + epsilon * a) / bend
+    if q <= 0.0:
+        return 0.0, 0.0
+    return (q, 1.0 / bend) if q < U else (U, 0.0)
+
+
+@compiled
 def excess_quadratic(U, D, a, m):
     """½ max(0, 1 − m)²/D − α (1 − m) + ½ D α², or the same without a diagonal."""
     short = 1.0 - m
@@ -279,6 +295,13 @@ def _response(term, i, m):
     if holds(term, Quadratic):
         return lambda term, i, m: response_quadratic(term.U[i], term.D[i], m)
     return lambda term, i, m: response_entropy(term.U[i], m)
+
+
+@inlined(softened)
+def _softened(term, i, m, alpha, epsilon):
+    if holds(term, Quadratic):
+        return lambda term, i, m, alpha, epsilon: softened_quadratic(term.U[i], term.D[i], m, alpha, epsilon)
+    return lambda term, i, m, alpha, epsilon: response_entropy(term.U[i], m)[1:]
 
 
 @inlined(excess)

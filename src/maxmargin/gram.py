@@ -6,51 +6,71 @@ import numpy as np
 
 from maxmargin.compiled import compiled
 from maxmargin.cores import on_threads
-from maxmargin.rows.memory import Dense, Rows, count_rows, count_stored, row_length
-from maxmargin.scratch import scratch
+from maxmargin.rows.memory import Dense, Rows, count_stored, row_length
+from maxmargin.scratch import room, scratch
 
 PARTS = 4  # sums of their own, however many threads there are, so that the result does not depend on these
-WORTH = 16  # products for each number of such a sum
+WORTH = 16  # products for each number of such a sum,
+LEAST = 1 << 20  # and so many products in all
+BLOCK = 1 << 17  # numbers that stay near the core,
+TALL = 256  # or so many rows, if that is more: BLAS wants some
 
 
 def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, threads: int = 1) -> None:
-    """Add Σ weight_i z_i z_iᵀ, weight_i ≥ 0, to the lower half of `out`: by BLAS if dense, else by parts.
+    """Add Σ weight_i z_i z_iᵀ, weight_i ≥ 0, to the lower half of `out`: by BLAS if dense, else row by row.
 
     z_i is x_i, or (x_i, 1) if `out` is one larger than the d features.
     """
-    if len(out) > d:
-        out[d, d] += np.sum(weights)
-    if isinstance(rows, Dense):
-        block = max(1, 2**22 // max(d, 1))
-        for start in range(0, count_rows(rows), block):
-            h = weights[start : start + block]
-            some = np.flatnonzero(h)
-            X = rows.values[start : start + block]
-            roots = np.sqrt(h[some])
-            X = roots[:, None] * (X if len(some) == len(h) else X[some])
-            out[:d, :d] += X.T @ X  # which BLAS knows to be symmetric
-            out[d:, :d] += roots @ X
-        return
-    parts = PARTS if count_stored(rows) * row_length(rows) > WORTH * PARTS * d * d else 1
-    sums, ends = scratch("sums of outer products", (parts, len(out), d)), np.linspace(0, len(weights), parts + 1)
+    parts = PARTS if count_stored(rows) * row_length(rows) > max(LEAST, WORTH * PARTS * d * d) else 1
+    sums, ends = scratch("sums of outer products", (parts, *out.shape)), np.linspace(0, len(weights), parts + 1)
 
     def add(part: int) -> None:
-        _outer_products(rows, weights, int(ends[part]), int(ends[part + 1]), sums[part])
+        start, stop = int(ends[part]), int(ends[part + 1])
+        if isinstance(rows, Dense):
+            by_blocks(rows.values, weights, start, stop, sums[part])
+        else:
+            _outer_products(rows, weights, start, stop, sums[part], d)
 
     on_threads(threads, add, range(parts))
-    for lower in sums:
-        out[:, :d] += lower
+    for total in sums:
+        out += total
+
+
+def by_blocks(values: np.ndarray, weights: np.ndarray, start: int, stop: int, total: np.ndarray) -> None:
+    """Add BᵀB to `total`, for blocks B of rows √weight z; rows without a weight are left out."""
+    size = len(total)
+    block = room("rows times the roots of their weights", (max(TALL, BLOCK // size), size), total.dtype)
+    product = room("product of a block with itself", total.shape, total.dtype)
+    while start < stop:
+        start, filled = _weigh(values, weights, start, stop, block)
+        total += np.matmul(block[:filled].T, block[:filled], out=product)  # which BLAS knows to be symmetric
 
 
 @compiled
-def _outer_products(rows, weights, start, stop, lower):
-    with_constant, last = lower.shape[0] > lower.shape[1], lower[-1]
+def _weigh(values, weights, start, stop, block):
+    """Rows times the roots of their weights, until the block is full: the row to go on with, and how many there are."""
+    filled, d = 0, values.shape[1]
+    while start < stop and filled < block.shape[0]:
+        if weights[start] != 0.0:
+            root = np.sqrt(weights[start])
+            for j in range(d):
+                block[filled, j] = root * values[start, j]
+            block[filled, d:] = root
+            filled += 1
+        start += 1
+    return start, filled
+
+
+@compiled
+def _outer_products(rows, weights, start, stop, total, d):
     for i in range(start, stop):
         if weights[i] != 0.0:
             for p in range(rows.indptr[i], rows.indptr[i + 1]):
-                a, line = weights[i] * rows.values[p], lower[np.uintp(rows.indices[p])]
+                a, line = weights[i] * rows.values[p], total[np.uintp(rows.indices[p])]
                 for q in range(rows.indptr[i], p + 1):
                     line[np.uintp(rows.indices[q])] += a * rows.values[q]
-            if with_constant:
+            if total.shape[0] > d:
+                last = total[d]
                 for p in range(rows.indptr[i], rows.indptr[i + 1]):
                     last[np.uintp(rows.indices[p])] += weights[i] * rows.values[p]
+                last[d] += weights[i]

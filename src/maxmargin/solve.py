@@ -27,6 +27,7 @@ import numpy as np
 
 from maxmargin.certificate import Certificate, Certified, Point, certify
 from maxmargin.checkpoint import Best, Run, fingerprint, load_run, save_run
+from maxmargin.cores import blas_on_one_thread
 from maxmargin.errors import DataError, RefusedError
 from maxmargin.kernel_certificate import certify_kernel
 from maxmargin.kernel_problem import KernelProblem
@@ -151,8 +152,11 @@ class Loop:
         return float(self.run.state.visited / self.problem.n)
 
     def go(self) -> Outcome:
-        """Advance and certify until there is a reason to stop; numbers that overflow are for the certificate to see."""
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        """Advance and certify until there is a reason to stop; numbers that overflow are for the certificate to see.
+
+        The threads are ours: those of BLAS would be in their way.
+        """
+        with blas_on_one_thread, np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self.run_to_the_end()
 
     def run_to_the_end(self) -> Outcome:

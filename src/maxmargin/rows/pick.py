@@ -12,7 +12,7 @@ from maxmargin.rows.take import read_only
 def pick(rows: Rows, chosen: np.ndarray) -> Rows:
     """The chosen rows, in that order; read-only like all rows, so that the same machine code serves them."""
     if isinstance(rows, Dense):
-        return Dense(read_only(np.ascontiguousarray(rows.values[chosen])))
+        return Dense(read_only(np.take(rows.values, chosen, axis=0)))
     lengths = rows.indptr[chosen + 1] - rows.indptr[chosen]
     indptr = np.zeros(len(chosen) + 1, dtype=rows.indptr.dtype)
     np.cumsum(lengths, out=indptr[1:])

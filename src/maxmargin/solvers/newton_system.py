@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin.cores import blas_on
 from maxmargin.gram import weighted_gram
 from maxmargin.passes import combination, curved, scores
 from maxmargin.rows.memory import Dense, Rows
@@ -22,6 +23,7 @@ from maxmargin.rows.pick import pick
 from maxmargin.scratch import scratch
 
 FEW = 4000  # features or rows for which a matrix is written out
+LARGE = 500  # from here on all threads of BLAS are worth it
 PRODUCTS = 200
 JITTER = 1e-14
 
@@ -61,15 +63,15 @@ class System:
         H = scratch("matrix of a Newton step", (len(self.ridge), len(self.ridge)))
         weighted_gram(self.rows, self.d, self.h, H, self.threads)
         H[np.diag_indices_from(H)] += self.ridge
-        return by_cholesky(H)
+        return by_cholesky(H, self.threads)
 
     def by_inner_products(self) -> Solve:
         """A⁻¹ g = g/r − Xᵀ(h⁻¹ + X r⁻¹ Xᵀ)⁻¹ X g / r² over the rows that take part; r is the same for all features."""
         active = np.flatnonzero(self.h)
         rows, h, r = pick(self.rows, active), self.h[active], float(self.ridge[0])
-        K = inner_products(rows) / r
+        K = inner_products(rows, self.threads) / r
         K[np.diag_indices_from(K)] += 1.0 / h
-        among_rows = by_cholesky(K) if len(active) else None
+        among_rows = by_cholesky(K, self.threads) if len(active) else None
 
         def inverse(g: np.ndarray) -> np.ndarray:
             if among_rows is None:
@@ -103,14 +105,15 @@ class System:
         return lambda right: np.asarray(cg(product, right, rtol=1e-2, maxiter=PRODUCTS, M=inverse)[0])
 
 
-def by_cholesky(H: np.ndarray) -> Solve:
+def by_cholesky(H: np.ndarray, threads: int = 1) -> Solve:
     """What solves H s = right, H given by its lower half, which is lost; its diagonal is scaled to 1 first."""
     from scipy.linalg import cho_solve
 
     scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
     H *= scale[:, None]
     H *= scale
-    factors = factored(H)
+    with blas_on(threads if len(H) >= LARGE else 1):
+        factors = factored(H)
     return lambda right: np.asarray(scale * cho_solve(factors, scale * right, check_finite=False))
 
 
@@ -132,11 +135,12 @@ def factored(H: np.ndarray) -> tuple[np.ndarray, bool]:
                 raise
 
 
-def inner_products(rows: Rows) -> np.ndarray:
+def inner_products(rows: Rows, threads: int = 1) -> np.ndarray:
     """⟨x_i, x_j⟩ for all pairs of rows."""
     if isinstance(rows, Dense):
         X = rows.values.astype(np.float64, copy=False)
-        return np.asarray(X @ X.T)
+        with blas_on(threads if len(X) >= LARGE else 1):
+            return np.asarray(X @ X.T)
     from scipy.sparse import csr_array
 
     X = csr_array(

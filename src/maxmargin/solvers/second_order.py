@@ -6,7 +6,8 @@ Idea     hinge has no second derivatives. Its augmented Lagrangian has:  C ℓ(m
          which is quadratic where q lies inside its box (there h = 1/ε) and straight elsewhere. A round minimises it by
          Newton steps, sets α to q, which is feasible and has w(q) = w, and divides ε. The gap falls by about the
          square of that divisor. Squared hinge and logistic need no ε: q = −C ℓ′(m), h = C ℓ″(m)
-Step     (diag(r) + Σ h_i z_i z_iᵀ) s = −∇;  its length by a search along the margins, which takes no pass over the rows
+Step     (diag(r) + Σ h_i z_i z_iᵀ) s = −∇;  the whole of it, which one pass over the rows tries, or else a length found
+         by a search along the margins, which takes no pass
 Sample   the first rounds run on a sample of the rows: they only have to find the neighbourhood
 Band     later rounds run on the rows whose q may still change; the others stand at an end of the box, and pull with a
          constant force. Each round looks at all rows once and chooses its band anew
@@ -16,20 +17,21 @@ After    Rockafellar 1976; Li, Sun, Toh, SIAM Journal on Optimization 2018 (semi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.certificate import Point, certify
-from maxmargin.dual_terms import DualTerm, Quadratic
-from maxmargin.losses import sigmoid
-from maxmargin.passes import combination_with_bias, scores_with_bias
+from maxmargin.compiled import compiled
+from maxmargin.dual_terms import DualTerm, excess, softened
+from maxmargin.passes import combination_with_bias, scores_with_bias, sum_of_chunks
 from maxmargin.problem import Problem
-from maxmargin.rows.memory import Rows
+from maxmargin.rows.memory import Rows, axpy, dot
 from maxmargin.rows.pick import pick
 from maxmargin.solvers.newton_system import System
-from maxmargin.solvers.primal import Primal, off_balance
+from maxmargin.solvers.primal import EVALUATED, Primal, off_balance
 
 DIVISOR = 16.0  # of ε, from one round to the next,
 CAREFUL = 4.0  # or this, after a round that took many steps, and on the sample
@@ -42,9 +44,12 @@ SHARE = 32  # a sample is one row of so many,
 ENOUGH = 50  # but so many rows a feature at least
 BAND = 2.0  # how far outside its box, in boxes, a q still counts as one that may change,
 LEAST_SHARE = 20  # but at least one row of so many does
+SEEN = 1 << 15  # rows that tell how wide the band is
 STEPS = 40  # Newton steps in a round, at most
 FEW_STEPS = 12
 SEARCHES = 20
+FLAT = 0.25  # of the slope where a step began: there it may end
+AT_ONCE = 64  # rows
 HELD = 0.01
 
 
@@ -83,12 +88,12 @@ class SecondOrder:
         """One round; before the first, a few on a sample."""
         if state.round == 0:
             try_on_sample(problem, state, rng)
-        whole = Part.of(problem)
-        state.v, q, visits, steps = by_bands(whole, state.v, state.alpha, state.epsilon)
+        there, visits, steps = by_bands(Part.of(problem, state.alpha, state.epsilon), state.v)
+        state.v = there.v
         state.visited += visits
         state.round += 1
         if steps < STEPS:
-            state.alpha = q
+            state.alpha = there.q
             state.epsilon /= DIVISOR if steps <= FEW_STEPS else CAREFUL
         else:
             state.epsilon *= CAREFUL
@@ -100,9 +105,23 @@ class SecondOrder:
         return point if problem.loss.smooth else Point(point.w, point.b, state.alpha)
 
 
+class Place(NamedTuple):
+    """Where the steps have led: v and its margins, the forces q that answer them, h, ∇, and Σ C ℓ(m) − q (1 − m).
+
+    h is how fast a force falls as its margin grows; the last number is what the gap is made of besides ∇.
+    """
+
+    v: np.ndarray
+    margins: np.ndarray
+    q: np.ndarray
+    h: np.ndarray
+    gradient: np.ndarray
+    slack: float
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some rows of a problem, and the constant `pull` Σ α_i y_i z_i of the others."""
+    """Some rows of a problem, their multipliers and ε, and the constant `pull` Σ α_i y_i z_i of the other rows."""
 
     rows: Rows
     y: np.ndarray
@@ -111,33 +130,100 @@ class Part:
     pull: np.ndarray
     d: int
     threads: int
+    alpha: np.ndarray
+    epsilon: float
 
     @classmethod
-    def of(cls, problem: Problem) -> Part:
+    def of(cls, problem: Problem, alpha: np.ndarray, epsilon: float) -> Part:
         """All rows."""
-        ridge = Primal(problem).ridge
-        return cls(problem.rows, problem.y, problem.dual_term, ridge, np.zeros_like(ridge), problem.d, problem.threads)
+        ridge, term = Primal(problem).ridge, problem.dual_term
+        pull = np.zeros_like(ridge)
+        return cls(problem.rows, problem.y, term, ridge, pull, problem.d, problem.threads, alpha, epsilon)
 
-    def restricted(self, band: np.ndarray, q: np.ndarray, force: np.ndarray) -> Part:
+    def restricted(self, band: np.ndarray, here: Place) -> Part:
         """The rows of the band; the others go on to pull with their q."""
         rows, y = pick(self.rows, band), self.y[band]
         term = type(self.term)(*(array[band] for array in self.term))
-        part = replace(self, rows=rows, y=y, term=term, pull=0.0 * force)
-        return replace(part, pull=force - part.force(q[band]))
+        own = combination_with_bias(rows, self.d, here.q[band] * y, len(self.ridge), self.threads)
+        pull = self.ridge * here.v - here.gradient - own
+        return replace(self, rows=rows, y=y, term=term, pull=pull, alpha=self.alpha[band])
 
-    def step(self, h: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    def step(self, here: Place) -> np.ndarray:
         """The Newton step; what nothing regularises is held back by its gradient: it moves by 1/HELD at most."""
-        held = np.where(self.ridge > 0.0, self.ridge, HELD * np.abs(gradient))
-        return System(self.rows, self.d, held, h, self.threads).solve(gradient)
+        held = np.where(self.ridge > 0.0, self.ridge, HELD * np.abs(here.gradient))
+        return System(self.rows, self.d, held, here.h, self.threads).solve(here.gradient)
 
     def margins(self, v: np.ndarray) -> np.ndarray:
-        """y_i ⟨z_i, v⟩: also how a step changes them."""
+        """y_i ⟨z_i, v⟩."""
         return np.asarray(self.y * scores_with_bias(self.rows, self.d, v, self.threads))
 
-    def force(self, q: np.ndarray) -> np.ndarray:
-        """Σ q_i y_i z_i with the pull of the others: r v at the optimum."""
-        size = len(self.ridge)
-        return np.asarray(self.pull + combination_with_bias(self.rows, self.d, q * self.y, size, self.threads))
+    def at(self, v: np.ndarray, margins: np.ndarray) -> Place:
+        """The place of v, whose margins are known: one pass over the rows."""
+        q, h = np.empty_like(margins), np.empty_like(margins)
+
+        def add(start: int, stop: int, total: np.ndarray) -> None:
+            respond(self.rows, self.y, self.term, margins, self.alpha, self.epsilon, start, stop, q, h, total)
+
+        return self.placed(v, margins, q, h, add)
+
+    def beyond(self, here: Place, step: np.ndarray) -> tuple[Place, np.ndarray]:
+        """The place a whole step further, and how the margins change on the way to it: one pass over the rows."""
+        change, margins, q, h = (np.empty_like(here.q) for _ in range(4))
+        b = float(step[-1]) if len(step) > self.d else 0.0
+
+        def add(start: int, stop: int, total: np.ndarray) -> None:
+            rows, y, term, alpha, epsilon = self.rows, self.y, self.term, self.alpha, self.epsilon
+            proceed(rows, y, term, step, b, here.margins, alpha, epsilon, start, stop, change, margins, q, h, total)
+
+        return self.placed(here.v + step, margins, q, h, add), change
+
+    def placed(self, v: Any, margins: Any, q: Any, h: Any, add: Callable[[int, int, np.ndarray], None]) -> Place:
+        """What `add` makes of the rows."""
+        total = sum_of_chunks(self.rows, self.d + 2, self.threads, add, EVALUATED)
+        gradient = self.ridge * v - self.pull - total[: len(self.ridge)]
+        return Place(v, margins, q, h, gradient, float(total[-1]))
+
+    def go(self, here: Place, step: np.ndarray) -> tuple[Place, float, int]:
+        """Take the step, or as much or many of it as is good: the place, the length, and the rows visited."""
+        there, change = self.beyond(here, step)
+        slope = float(there.gradient @ step)
+        if abs(slope) <= FLAT * abs(float(here.gradient @ step)):
+            return there, 1.0, len(self.y)
+        length = self.search(here, step, change, slope)
+        return self.at(here.v + length * step, here.margins + length * change), length, 2 * len(self.y)
+
+    def search(self, here: Place, step: np.ndarray, change: np.ndarray, slope: float) -> float:
+        """The length at which the slope along the step is nearly 0, found by ever larger divisions of it.
+
+        Where no row takes part, the step is the gradient in the units of the features: it may be many orders too long.
+        """
+        line, bend = float(here.gradient @ step), float(np.sum(self.ridge * step * step))
+
+        def slope_at(t: float) -> float:
+            forces = gained(self.term, here.margins, self.alpha, self.epsilon, here.q, change, t)
+            return line + t * bend - float(forces)
+
+        enough, low, high, smaller = FLAT * abs(line), 0.0, 1.0, 0.5
+        while slope < -enough and high < 1e6:
+            low, high = high, 2.0 * high
+            slope = slope_at(high)
+        length = high
+        for _ in range(SEARCHES):
+            if abs(slope) <= enough:
+                break
+            if low == 0.0:
+                length, smaller = smaller * high, smaller * smaller
+            else:
+                length = 0.5 * (low + high) if high <= 4.0 * low else float(np.sqrt(low * high))
+            slope = slope_at(length)
+            low, high = (length, high) if slope < 0.0 else (low, length)
+        return length
+
+    def balanced(self, here: Place, first: float) -> bool:
+        """Whether what is off balance is a small part of the gap that this ε leaves, or of what it was."""
+        enough = 0.1 * here.slack if self.epsilon else 1e-3 * first
+        force = self.ridge * here.v - here.gradient
+        return off_balance(self.ridge, here.gradient) <= max(enough, 1e-16 * off_balance(self.ridge, force))
 
 
 def first_epsilon(problem: Problem) -> float:
@@ -145,119 +231,96 @@ def first_epsilon(problem: Problem) -> float:
     return 0.0 if problem.loss.smooth else FIRST / float(np.max(problem.C))
 
 
-def respond(term: DualTerm, m: np.ndarray, alpha: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """(q, h): the force of each row at its margin, and how fast it falls as the margin grows."""
-    if isinstance(term, Quadratic):
-        bend = term.D + epsilon
-        q = (1.0 - m + epsilon * alpha) / bend
-        h = np.where((q > 0.0) & (q < term.U), 1.0 / bend, 0.0)
-        return np.clip(q, 0.0, term.U), h
-    p = sigmoid(-m)
-    return term.U * p, term.U * p * (1.0 - p)
+@compiled
+def respond(rows, y, term, margins, alpha, epsilon, start, stop, q, h, total):
+    """Forces of rows and how they fall; adds Σ q y (x, 1) to `total`, and what the gap is made of to its last place."""
+    for i in range(start, stop):
+        q[i], h[i] = softened(term, i, margins[i], alpha[i], epsilon)
+        if epsilon > 0.0:
+            total[-1] += excess(term, i, q[i], margins[i])
+        if q[i] != 0.0:
+            axpy(rows, i, q[i] * y[i], total)
+            total[-2] += q[i] * y[i]
 
 
-def by_bands(whole: Part, v: np.ndarray, alpha: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray, int, int]:
-    """Minimise over the whole by minimising over bands, and going towards their answer as far as the whole agrees."""
-    margins = whole.margins(v)
-    n, visits, wider, first = len(whole.y), len(whole.y), 1.0, np.inf
-    steps = 0
+@compiled
+def proceed(rows, y, term, step, b, before, alpha, epsilon, start, stop, change, margins, q, h, total):
+    """Margins after a step, and the forces that answer them, some rows at a time so that these are read once."""
+    for first in range(start, stop, AT_ONCE):
+        last = min(first + AT_ONCE, stop)
+        for i in range(first, last):
+            change[i] = y[i] * (dot(rows, i, step) + b)
+            margins[i] = before[i] + change[i]
+        respond(rows, y, term, margins, alpha, epsilon, first, last, q, h, total)
+
+
+@compiled
+def gained(term, margins, alpha, epsilon, q, change, t):
+    """Σ (q(m + t change) − q) change: what the forces do along a step."""
+    total = 0.0
+    for i in range(margins.size):
+        total += (softened(term, i, margins[i] + t * change[i], alpha[i], epsilon)[0] - q[i]) * change[i]
+    return total
+
+
+def by_bands(whole: Part, v: np.ndarray) -> tuple[Place, int, int]:
+    """Minimise over the whole by minimising over bands, and going towards their answer as far as the whole agrees.
+
+    The place, the rows visited, and the steps.
+    """
+    here, n = whole.at(v, whole.margins(v)), len(whole.y)
+    visits, steps, wider, first = 2 * n, 0, 1.0, np.inf
     while True:
-        q, h = respond(whole.term, margins, alpha, epsilon)
-        force = whole.force(q)
-        gradient = whole.ridge * v - force
-        visits += n
-        first = min(first, off_balance(whole.ridge, gradient))
-        if balanced(whole, gradient, force, margins, q, epsilon, first) or steps >= STEPS:
-            return v, q, visits, steps
-        band = rows_in_band(whole, margins, alpha, epsilon, wider)
+        first = min(first, off_balance(whole.ridge, here.gradient))
+        if whole.balanced(here, first) or steps >= STEPS:
+            return here, visits, steps
+        band = rows_in_band(whole, here.margins, wider)
         if 2 * len(band) > n:
-            step = whole.step(h, gradient)
+            step = whole.step(here)
             steps += 1
         else:
-            part = whole.restricted(band, q, force)
-            there, _, visited = minimise(part, v, margins[band], alpha[band], epsilon)
-            step = there - v
+            part = whole.restricted(band, here)
+            there, visited = minimise(part, here.v, here.margins[band])
+            step = there.v - here.v
             visits += visited
             steps += max(1, visited // (2 * len(band)))
-        change = whole.margins(step)
-        visits += n
-        length = search(whole, gradient, q, margins, alpha, epsilon, step, change)
+        here, length, visited = whole.go(here, step)
+        visits += visited
         wider = 1.0 if length > 0.5 else 4.0 * wider
-        v, margins = v + length * step, margins + length * change
 
 
-def minimise(
-    part: Part, v: np.ndarray, margins: np.ndarray, alpha: np.ndarray, epsilon: float
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Newton steps until the force of the rows is r v, as exactly as this ε deserves: v, q, and rows visited."""
-    visits, first = 0, np.inf
+def minimise(part: Part, v: np.ndarray, margins: np.ndarray) -> tuple[Place, int]:
+    """Newton steps until the force of the rows is r v, as exactly as this ε deserves: the place, and rows visited."""
+    here, visits, first = part.at(v, margins), len(part.y), np.inf
     for _ in range(STEPS):
-        q, h = respond(part.term, margins, alpha, epsilon)
-        force = part.force(q)
-        gradient = part.ridge * v - force
-        visits += len(part.y)
-        first = min(first, off_balance(part.ridge, gradient))
-        if balanced(part, gradient, force, margins, q, epsilon, first):
+        first = min(first, off_balance(part.ridge, here.gradient))
+        if part.balanced(here, first):
             break
-        step = part.step(h, gradient)
-        change = part.margins(step)
-        length = search(part, gradient, q, margins, alpha, epsilon, step, change)
-        v, margins = v + length * step, margins + length * change
-        visits += len(part.y)
-    return v, q, visits
+        here, _, visited = part.go(here, part.step(here))
+        visits += visited
+    return here, visits
 
 
-def balanced(part: Part, gradient: Any, force: Any, margins: Any, q: Any, epsilon: float, first: float) -> bool:
-    """Whether what is off balance is a small part of the gap that this ε leaves, or of what it was."""
-    enough = 0.1 * slack(part, margins, q) if epsilon else 1e-3 * first
-    return off_balance(part.ridge, gradient) <= max(enough, 1e-16 * off_balance(part.ridge, force))
+@compiled
+def beside_box(U, margins, alpha, epsilon):
+    """How far margins are from where q is inside its box; below 0 if it is."""
+    outside = np.empty_like(margins)
+    for i in range(margins.size):
+        short = 1.0 - margins[i]
+        outside[i] = max(-epsilon * alpha[i] - short, short - epsilon * (U[i] - alpha[i]))
+    return outside
 
 
-def slack(part: Part, margins: np.ndarray, q: np.ndarray) -> float:
-    """What the gap is made of besides: Σ C max(0, 1 − m) − q (1 − m)."""
-    short = 1.0 - margins
-    return float(np.sum(part.term.U * np.maximum(0.0, short) - q * short))
-
-
-def search(
-    part: Part, gradient: Any, q: Any, margins: Any, alpha: Any, epsilon: float, step: Any, change: Any
-) -> float:
-    """The length at which the slope along the step is nearly 0: usually 1, else found by ever larger divisions of it.
-
-    Where no row takes part, the step is the gradient in the units of the features: it may be many orders too long.
-    """
-    line, bend = float(gradient @ step), float(np.sum(part.ridge * step * step))
-
-    def slope(t: float) -> float:
-        gained = respond(part.term, margins + t * change, alpha, epsilon)[0] - q
-        return line + t * bend - float(gained @ change)
-
-    start, low, high, smaller = abs(line), 0.0, 1.0, 0.5
-    here = slope(high)
-    while here < -0.25 * start and high < 1e6:
-        low, high = high, 2.0 * high
-        here = slope(high)
-    length = high
-    for _ in range(SEARCHES):
-        if abs(here) <= 0.25 * start:
-            break
-        if low == 0.0:
-            length, smaller = smaller * high, smaller * smaller
-        else:
-            length = 0.5 * (low + high) if high <= 4.0 * low else float(np.sqrt(low * high))
-        here = slope(length)
-        low, high = (length, high) if here < 0.0 else (low, length)
-    return length
-
-
-def rows_in_band(part: Part, margins: np.ndarray, alpha: np.ndarray, epsilon: float, wider: float) -> np.ndarray:
+def rows_in_band(part: Part, margins: np.ndarray, wider: float) -> np.ndarray:
     """The rows whose q may change: those inside their box, and those whose margin is not far from where it begins."""
-    n = len(margins)
+    n, epsilon = len(margins), part.epsilon
     if not epsilon:
         return np.arange(n)
-    outside = np.maximum(-epsilon * alpha - (1.0 - margins), (1.0 - margins) - epsilon * (part.term.U - alpha))
+    outside = beside_box(part.term.U, margins, part.alpha, epsilon)
     least = min(max(n // LEAST_SHARE, ENOUGH * len(part.ridge)), n - 1)
-    width = max(BAND * epsilon * float(np.mean(part.term.U)), float(np.partition(outside, least)[least]))
+    stride = max(1, n // SEEN)
+    near = float(np.partition(outside[::stride], least // stride)[least // stride])
+    width = max(BAND * epsilon * float(np.mean(part.term.U)), near)
     return np.flatnonzero(outside <= wider * width)
 
 
@@ -269,11 +332,13 @@ def try_on_sample(problem: Problem, state: Rounds, rng: np.random.Generator) -> 
     chosen = np.sort(rng.choice(problem.n, size, replace=False))
     share = size / problem.n
     C = problem.C[chosen] / share
-    whole = Part.of(problem)
-    part = replace(whole, rows=pick(problem.rows, chosen), y=problem.y[chosen], term=problem.loss.dual_term(C))
-    alpha, epsilon = 0.5 * C, share * state.epsilon
-    for _ in range(ROUNDS_ON_SAMPLE if epsilon else 1):
-        state.v, alpha, visits = minimise(part, state.v, part.margins(state.v), alpha, epsilon)
+    part = replace(
+        Part.of(problem, 0.5 * C, share * state.epsilon),
+        rows=pick(problem.rows, chosen), y=problem.y[chosen], term=problem.loss.dual_term(C),
+    )  # fmt: skip
+    for _ in range(ROUNDS_ON_SAMPLE if state.epsilon else 1):
+        there, visits = minimise(part, state.v, part.margins(state.v))
+        part = replace(part, alpha=there.q, epsilon=part.epsilon / CAREFUL)
+        state.v = there.v
         state.visited += visits + size
-        epsilon /= CAREFUL
     state.epsilon /= CAREFUL**ROUNDS_ON_SAMPLE
