@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from maxmargin.losses import HARD_MARGIN
+from maxmargin.losses import HARD_MARGIN, Logistic
 from maxmargin.passes import combination
 from maxmargin.problem import Problem
 from maxmargin.solvers.newton import small_enough
@@ -19,7 +19,8 @@ FAR = 0.9  # ‖mean x‖² as a part of the mean ‖x‖²
 LONG = 5_000_000  # values
 DENSE = 0.25  # of all values are stored
 GENTLE = 0.3  # C ‖x‖²: below, single dual variables are there at once;
-SOME_STEEPNESS = 3.0
+SOME_STEEPNESS = 1.0
+STEEP = 5.0
 LARGE = 50.0  # beyond this they are long on the way,
 VERY_LARGE = 1e4  # beyond this, for ever;
 EXTREME = 1e10  # and beyond this the products of an interior point round off
@@ -62,10 +63,18 @@ def suits_newton(problem: Problem) -> bool:
     """Whether the loss has second derivatives, cheap to use, and C not so small for short data that none is needed."""
     if not problem.loss.smooth or problem.d > problem.n:
         return False
-    long = problem.nnz >= LONG and problem.n >= MANY * problem.d  # then the first step is one on a sample
+    logistic = isinstance(problem.loss, Logistic)
+    long = problem.n >= MANY * problem.d and (problem.nnz >= LONG or logistic)  # then it begins on a sample
     if steepness(problem) <= GENTLE and not long:
         return False
     return small_enough(problem) or problem.nnz > DENSE * problem.n * problem.d
+
+
+def suits_products(problem: Problem) -> bool:
+    """Whether the loss has second derivatives, too many for a matrix, and there are examples enough to overlap."""
+    if not problem.loss.smooth or problem.n < 2 * problem.d:
+        return False
+    return steepness(problem) > (LARGE if isinstance(problem.loss, Logistic) else STEEP)
 
 
 def suits_pairs(problem: Problem) -> bool:
@@ -83,6 +92,11 @@ RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
         suits_newton,
         "newton",
         "a smooth loss and few features, or dense rows: second derivatives take a handful of steps",
+    ),
+    (
+        suits_products,
+        "second_order",
+        "a smooth loss, more examples than features, and a large C: Newton steps by conjugate gradients",
     ),
     (
         suits_second_order,

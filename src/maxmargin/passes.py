@@ -11,7 +11,7 @@ import numpy as np
 
 from maxmargin.compiled import compiled
 from maxmargin.cores import on_threads
-from maxmargin.rows.memory import Rows, axpy, count_rows, dot, row_length, square
+from maxmargin.rows.memory import Rows, axpy, count_rows, dot, entry, feature, row_length, span, square
 
 CHUNK = 1 << 21  # numbers visited in one chunk: about a millisecond
 WIDE = 16  # values for each feature, at least, where a chunk has a sum of its own
@@ -36,6 +36,15 @@ def combination(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) 
 
     def add(start: int, stop: int, total: np.ndarray) -> None:
         _combination(rows, coefficients, start, stop, total)
+
+    return sum_of_chunks(rows, d, threads, add, CHUNK)
+
+
+def combination_of_squares(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:
+    """Σ coefficient_i x_ik² for every feature k, in float64."""
+
+    def add(start: int, stop: int, total: np.ndarray) -> None:
+        _combination_of_squares(rows, coefficients, start, stop, total)
 
     return sum_of_chunks(rows, d, threads, add, CHUNK)
 
@@ -119,3 +128,13 @@ def _combination(rows, coefficients, start, stop, w):
     for i in range(start, stop):
         if coefficients[i] != 0.0:
             axpy(rows, i, coefficients[i], w)
+
+
+@compiled
+def _combination_of_squares(rows, coefficients, start, stop, total):
+    for i in range(start, stop):
+        if coefficients[i] != 0.0:
+            first, last = span(rows, i)
+            for p in range(first, last):
+                value = np.float64(entry(rows, i, p))
+                total[feature(rows, i, p)] += coefficients[i] * value * value

@@ -1,7 +1,7 @@
 """Newton's method.
 
 Solves   min_v P(v)  for a smooth loss: squared hinge, logistic
-Step     (diag(r) + Σ h_i z_i z_iᵀ) Δ = −∇P,  h_i = C_i ℓ″(m_i), z_i = (x_i, 1);  v ← v + t Δ, t by backtracking
+Step     (diag(r) + Σ h_i z_i z_iᵀ) Δ = −∇P,  h_i = C_i ℓ″(m_i), z_i = (x_i, 1);  v ← v + t Δ, t = 1 or by a search
 Dual     −C_i ℓ′(m_i) at the new margins; or, for logistic and a whole step, what that has reckoned with:
              α_i = −C_i ℓ′(m_i) − h_i y_i ⟨z_i, Δ⟩  at the old ones, whose w(α) is the new w,
          but for what conjugate gradients have left, cut off at the ends of the box. The one with the smaller gap:
@@ -10,6 +10,7 @@ Sample   the first steps run on a sample of the rows: they only have to find the
 System   few features: the matrix itself and its Cholesky factors; many: conjugate gradients, which need only
          products with the matrix, one pass over the rows each, stopped as soon as they serve (inexact Newton),
          and given up for the matrix, if that is possible at all, where they do not;
+         few features but long rows, logistic: conjugate gradients after the factors of a sample's matrix
          without regularisation the matrix may be close to singular: orthogonal factors of the rows (see balance)
 Costs    an iteration: O(nnz d + d³), or O(nnz) a product; memory O(d²), or O(n + d)
 After    Keerthi, DeCoste, JMLR 2005; Lin, Weng, Keerthi, JMLR 2008
@@ -29,11 +30,10 @@ from maxmargin.passes import sum_of_chunks
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, row_length
 from maxmargin.rows.pick import pick
-from maxmargin.solvers.newton_system import System
-from maxmargin.solvers.primal import EVALUATED, Primal, backtrack, off_balance
+from maxmargin.solvers.newton_system import Solve, System
+from maxmargin.solvers.primal import EVALUATED, FLAT, Primal, off_balance, search
 
 DENSE_WORK = 4e9  # multiplications that building the matrix may take
-ENOUGH = 1e-4  # of what the slope promises
 ROUNDING = 1e-14  # of P
 SHARE = 8  # a sample is one row of so many,
 ROWS_A_FEATURE = 100  # but so many rows a feature at least, else it would lead astray;
@@ -42,6 +42,7 @@ STEPS = 30  # or after so many epochs of its own
 CLOSE = 0.1  # of P: a step that lowers it by more was not reckoned rightly
 PATIENCE = 100  # epochs after which they are given up for the matrix
 PRODUCTS = 50  # conjugate gradient steps at most in one iteration
+EXACT = 0.03  # of the gradient: what products with the matrix may leave, where those of a sample show the way
 LITTLE = 0.25  # of their average gain: the last one was not worth its pass
 
 
@@ -105,7 +106,12 @@ class Newton:
             step, products = newton_step(problem, answers(problem, margins), margins).s, 1
         elif small_enough(problem) or state.stiff:
             system = System(problem.rows, problem.d, primal.ridge, state.curvatures, problem.threads)
-            step, products = system.by_factors()(-gradient), 1
+            nearly = system.by_sample() if before and not state.stiff else None
+            if nearly is None:
+                step, products = system.by_factors()(-gradient), 1
+            else:
+                step, left, products = by_conjugate_gradients(primal, state.curvatures, gradient, nearly)
+                state.stiff = products == PRODUCTS
         else:
             step, left, products = by_conjugate_gradients(primal, state.curvatures, gradient)
             state.stiff = state.visited > PATIENCE * problem.n and problem.d <= FEW
@@ -137,7 +143,7 @@ class Newton:
 
 
 def go(primal: Primal, state: Descent, step: np.ndarray, slope: float) -> bool:
-    """Take the whole step if that lowers P by a part of what the slope promises, else as much of it as does.
+    """Take the whole step if P is nearly flat along it there, else as much or many of it as it takes to be so.
 
     What P gains may be lost in its rounding, and yet the gradient falls. Tells whether it was the whole.
     """
@@ -145,10 +151,10 @@ def go(primal: Primal, state: Descent, step: np.ndarray, slope: float) -> bool:
     state.v = v + step
     state.value, state.gradient = primal.evaluate(state.v, state.f, state.curvatures)
     unseen = state.value <= (1.0 + ROUNDING) * before and off_balance(primal.ridge, state.gradient) < off
-    if unseen or state.value <= before + ENOUGH * slope:
+    end = float(state.gradient @ step)
+    if unseen or abs(end) <= FLAT * abs(slope):
         return True
-    f = primal.scores(v)
-    state.v = backtrack(primal, v, f, step, slope, first=0.5, enough=ENOUGH, before=before).v
+    state.v = v + search(primal.slope_along(v, step), slope, end) * step
     state.value, state.gradient = primal.evaluate(state.v, state.f, state.curvatures)
     return False
 
@@ -200,16 +206,17 @@ def small_enough(problem: Problem) -> bool:
 
 
 def by_conjugate_gradients(
-    primal: Primal, curvatures: np.ndarray, gradient: np.ndarray
+    primal: Primal, curvatures: np.ndarray, gradient: np.ndarray, nearly: Solve | None = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Solve by products with the matrix: the step, the residual, the products.
 
     They end when the residual has fallen enough for this far from the optimum, or when the last product lowered the
-    model of P by a small part of what one did on average (Nash, Sofer 1990).
+    model of P by a small part of what one did on average (Nash, Sofer 1990). `nearly` solves a system like it.
     """
     step, residual = np.zeros_like(gradient), -gradient
-    direction, square = residual.copy(), float(residual @ residual)
-    enough = square * min(0.25, np.sqrt(square)) ** 2 * 0.01
+    ahead = nearly(residual) if nearly else residual
+    direction, square = ahead.copy(), float(residual @ ahead)
+    enough = square * (EXACT**2 if nearly else min(0.25, np.sqrt(square)) ** 2 * 0.01)
     products, lowered = 0, 0.0
     while products < PRODUCTS and square > enough:
         products += 1
@@ -222,8 +229,9 @@ def by_conjugate_gradients(
         residual -= length * product
         gain = 0.5 * length * square
         lowered += gain
-        square, before = float(residual @ residual), square
-        if products * gain <= LITTLE * lowered:
+        ahead = nearly(residual) if nearly else residual
+        square, before = float(residual @ ahead), square
+        if not nearly and products * gain <= LITTLE * lowered:
             break
-        direction = residual + (square / before) * direction
+        direction = ahead + (square / before) * direction
     return step, residual, products

@@ -4,6 +4,8 @@
 
 few features           the matrix itself and its Cholesky factors, its diagonal scaled to 1 so that the units of the
                        features do not matter
+    long rows          or those of a sample of the rows, drawn by h, with the true diagonal: not the same, but good
+                       enough to lead conjugate gradients
 few rows take part     the matrix of their inner products instead (Woodbury), with b eliminated
 neither                conjugate gradients with the diagonal as preconditioner
 """
@@ -17,14 +19,17 @@ import numpy as np
 
 from maxmargin.cores import blas_on
 from maxmargin.gram import weighted_gram
-from maxmargin.passes import combination, curved, scores
-from maxmargin.rows.memory import Dense, Rows
+from maxmargin.passes import combination, combination_of_squares, curved, scores
+from maxmargin.rows.memory import Dense, Rows, row_length
 from maxmargin.rows.pick import pick
 from maxmargin.scratch import scratch
 
 FEW = 4000  # features or rows for which a matrix is written out
-LARGE = 500  # from here on all threads of BLAS are worth it
+LARGE = 1500  # from here on all threads of BLAS are worth waking
 PRODUCTS = 200
+ROWS = 12  # a feature, of which a sample consists,
+SPARED = 3  # if there are so many times more,
+LONG = 100  # and so many values in a row that a matrix of all of them takes longer than many products
 JITTER = 1e-14
 
 Solve = Callable[[np.ndarray], np.ndarray]
@@ -65,6 +70,23 @@ class System:
         H[np.diag_indices_from(H)] += self.ridge
         return by_cholesky(H, self.threads)
 
+    def by_sample(self) -> Solve | None:
+        """Cholesky factors of a matrix like this one, of a part of the rows; None if that would not be much cheaper.
+
+        Its diagonal is the true one: a feature that few rows have may be in none of those drawn.
+        """
+        size = len(self.ridge)
+        drawn = ROWS * size
+        if row_length(self.rows) < LONG or np.count_nonzero(self.h) < SPARED * drawn:
+            return None
+        chosen, counts = drawn_by(self.h, drawn)
+        weights = counts * (float(np.sum(self.h)) / drawn)
+        H = scratch("matrix of a Newton step", (size, size))
+        weighted_gram(pick(self.rows, chosen), self.d, weights, H, self.threads)
+        diagonal = np.diag_indices_from(H)
+        H[diagonal] = np.maximum(H[diagonal], squares(self.rows, self.d, self.h, size, self.threads)) + self.ridge
+        return by_cholesky(H, self.threads)
+
     def by_inner_products(self) -> Solve:
         """A⁻¹ g = g/r − Xᵀ(h⁻¹ + X r⁻¹ Xᵀ)⁻¹ X g / r² over the rows that take part; r is the same for all features."""
         active = np.flatnonzero(self.h)
@@ -95,7 +117,7 @@ class System:
         """As exactly as a step deserves."""
         from scipy.sparse.linalg import LinearOperator, cg
 
-        diagonal = self.ridge + squares(self.rows, self.d, self.h, len(self.ridge))
+        diagonal = self.ridge + squares(self.rows, self.d, self.h, len(self.ridge), self.threads)
         diagonal = np.maximum(diagonal, 1e-12 * np.max(diagonal))
         shape = (len(self.ridge), len(self.ridge))
         product = LinearOperator(
@@ -103,6 +125,13 @@ class System:
         )
         inverse = LinearOperator(shape, matvec=lambda s: s / diagonal)
         return lambda right: np.asarray(cg(product, right, rtol=1e-2, maxiter=PRODUCTS, M=inverse)[0])
+
+
+def drawn_by(h: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows as often as their h says, `count` in all, evenly along them: which, and how often."""
+    sums = np.cumsum(h)
+    places = (np.arange(count) + 0.5) * (sums[-1] / count)
+    return np.unique(np.searchsorted(sums, places), return_counts=True)
 
 
 def by_cholesky(H: np.ndarray, threads: int = 1) -> Solve:
@@ -149,10 +178,7 @@ def inner_products(rows: Rows, threads: int = 1) -> np.ndarray:
     return np.asarray((X @ X.T).toarray())
 
 
-def squares(rows: Rows, d: int, h: np.ndarray, size: int) -> np.ndarray:
+def squares(rows: Rows, d: int, h: np.ndarray, size: int, threads: int = 1) -> np.ndarray:
     """Σ h_i z_ik² for every k."""
-    if isinstance(rows, Dense):
-        total = np.einsum("i,ij,ij->j", h, rows.values, rows.values)
-    else:
-        total = combination(rows._replace(values=np.square(rows.values)), d, h)
-    return np.append(total, np.sum(h)) if size > d else np.asarray(total)
+    total = combination_of_squares(rows, d, h, threads)
+    return np.append(total, np.sum(h)) if size > d else total

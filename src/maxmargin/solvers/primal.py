@@ -10,6 +10,7 @@ One evaluation is one pass over the rows for the margins and one for the gradien
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -27,6 +28,8 @@ from maxmargin.solvers.base import best_bias_at
 
 LONGEST = 1024.0  # how much longer w(α) may become,
 HALVINGS = 7  # and how well its length is found
+SEARCHES = 20
+FLAT = 0.25  # of the slope where a step began: there it may end
 EVALUATED = 1 << 17  # numbers visited in one chunk of an evaluation, which does more with each of them
 
 
@@ -115,6 +118,13 @@ class Primal:
         gradient = self.ridge * v - total[: len(v)]
         return problem.norm(v[:d], b) + float(total[-1]), np.asarray(gradient)
 
+    def slope_along(self, v: np.ndarray, step: np.ndarray) -> Callable[[float], float]:
+        """The slope of P at v + t step, as a function of t: two passes over the rows, and none for a t."""
+        problem, change = self.problem, self.scores(step)
+        m, change = problem.y * self.scores(v), problem.y * change
+        line, bend = float(np.sum(self.ridge * v * step)), float(np.sum(self.ridge * step * step))
+        return lambda t: line + t * bend + float((problem.C * problem.loss.slope(m + t * change)) @ change)
+
     def hessian_times(self, curvatures: np.ndarray, v: np.ndarray) -> np.ndarray:
         """∇²P v, without the matrix."""
         problem = self.problem
@@ -138,6 +148,29 @@ def respond(rows, y, term, v, b, start, stop, f, curvatures, total):
             forces += force * y[i]
             axpy(rows, i, force * y[i], total)
     total[-2], total[-1] = forces, losses
+
+
+def search(slope_at: Callable[[float], float], start: float, whole: float) -> float:
+    """The length of a step at which the slope along it is nearly 0, given that where it starts and after the whole.
+
+    Found by ever larger divisions: where no row takes part, the step is the gradient in the units of the features, and
+    may be many orders too long.
+    """
+    slope, enough, low, high, smaller = whole, FLAT * abs(start), 0.0, 1.0, 0.5
+    while slope < -enough and high < 1e6:
+        low, high = high, 2.0 * high
+        slope = slope_at(high)
+    length = high
+    for _ in range(SEARCHES):
+        if abs(slope) <= enough:
+            break
+        if low == 0.0:
+            length, smaller = smaller * high, smaller * smaller
+        else:
+            length = 0.5 * (low + high) if high <= 4.0 * low else float(np.sqrt(low * high))
+        slope = slope_at(length)
+        low, high = (length, high) if slope < 0.0 else (low, length)
+    return length
 
 
 class Moved(NamedTuple):

@@ -31,7 +31,7 @@ from maxmargin.problem import Problem
 from maxmargin.rows.memory import Rows, axpy, dot
 from maxmargin.rows.pick import pick
 from maxmargin.solvers.newton_system import System
-from maxmargin.solvers.primal import EVALUATED, Primal, off_balance
+from maxmargin.solvers.primal import EVALUATED, FLAT, Primal, off_balance, search
 
 DIVISOR = 16.0  # of ε, from one round to the next,
 CAREFUL = 4.0  # or this, after a round that took many steps, and on the sample
@@ -47,8 +47,6 @@ LEAST_SHARE = 20  # but at least one row of so many does
 SEEN = 1 << 15  # rows that tell how wide the band is
 STEPS = 40  # Newton steps in a round, at most
 FEW_STEPS = 12
-SEARCHES = 20
-FLAT = 0.25  # of the slope where a step began: there it may end
 AT_ONCE = 64  # rows
 HELD = 0.01
 
@@ -189,35 +187,18 @@ class Part:
         slope = float(there.gradient @ step)
         if abs(slope) <= FLAT * abs(float(here.gradient @ step)):
             return there, 1.0, len(self.y)
-        length = self.search(here, step, change, slope)
+        length = search(self.slope_along(here, step, change), float(here.gradient @ step), slope)
         return self.at(here.v + length * step, here.margins + length * change), length, 2 * len(self.y)
 
-    def search(self, here: Place, step: np.ndarray, change: np.ndarray, slope: float) -> float:
-        """The length at which the slope along the step is nearly 0, found by ever larger divisions of it.
-
-        Where no row takes part, the step is the gradient in the units of the features: it may be many orders too long.
-        """
+    def slope_along(self, here: Place, step: np.ndarray, change: np.ndarray) -> Callable[[float], float]:
+        """The slope at a length of the step; it takes no pass over the rows."""
         line, bend = float(here.gradient @ step), float(np.sum(self.ridge * step * step))
 
-        def slope_at(t: float) -> float:
+        def slope(t: float) -> float:
             forces = gained(self.term, here.margins, self.alpha, self.epsilon, here.q, change, t)
             return line + t * bend - float(forces)
 
-        enough, low, high, smaller = FLAT * abs(line), 0.0, 1.0, 0.5
-        while slope < -enough and high < 1e6:
-            low, high = high, 2.0 * high
-            slope = slope_at(high)
-        length = high
-        for _ in range(SEARCHES):
-            if abs(slope) <= enough:
-                break
-            if low == 0.0:
-                length, smaller = smaller * high, smaller * smaller
-            else:
-                length = 0.5 * (low + high) if high <= 4.0 * low else float(np.sqrt(low * high))
-            slope = slope_at(length)
-            low, high = (length, high) if slope < 0.0 else (low, length)
-        return length
+        return slope
 
     def balanced(self, here: Place, first: float) -> bool:
         """Whether what is off balance is a small part of the gap that this ε leaves, or of what it was."""
