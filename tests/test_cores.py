@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+import maxmargin
 from maxmargin import cores
 from maxmargin.cores import free_memory, on_threads
 from maxmargin.scratch import LENT, Lender, room
@@ -25,6 +26,29 @@ def test_every_item_is_done_once(threads, count):
 
     on_threads(threads, work, range(count))
     assert done == Counter(range(count))
+
+
+def blas_threads():
+    return {library["num_threads"] for library in cores.libraries().info() if library["user_api"] == "blas"}
+
+
+def test_blas_has_one_thread_while_training_and_more_where_it_is_alone():
+    before, seen = blas_threads(), []
+
+    def note(_):
+        seen.append(blas_threads())
+
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    maxmargin.train(X, np.sign(X[:, 0]), callback=note)
+    assert seen
+    assert set.union(*seen) == {1}
+    with cores.blas_on_one_thread:
+        with cores.blas_on(2):
+            assert blas_threads() == {2}
+        assert blas_threads() == {1}
+        with cores.blas_on(1):
+            assert blas_threads() == {1}
+    assert blas_threads() == before
 
 
 def test_two_threads_work_at_the_same_time():

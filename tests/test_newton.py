@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from problems import EVERY_BIAS, STORAGES, overlapping, posed
 
+from maxmargin import gram
 from maxmargin.certificate import Point, certify, primal_of
 from maxmargin.gram import weighted_gram
 from maxmargin.passes import curved
 from maxmargin.rows.take import take
 from maxmargin.scratch import MOST, scratch
 from maxmargin.solve import Limits, solve
-from maxmargin.solvers import SOLVERS, newton
+from maxmargin.solvers import SOLVERS, newton, newton_system
 from maxmargin.solvers import primal as primal_of_solvers
 from maxmargin.solvers.newton import ROWS_A_FEATURE, sample
-from maxmargin.solvers.newton_system import System
+from maxmargin.solvers.newton_system import System, drawn_by
 from maxmargin.solvers.primal import Primal
 
 SMOOTH = ("squared_hinge", "logistic")
@@ -69,6 +70,71 @@ def test_the_lower_half_of_the_gram_matrix(storage):
     weighted_gram(take(STORAGES[storage](X)), 5, h, out, threads=2)
     Z = np.hstack([X, np.ones((300, 1))])
     assert np.tril(out) == pytest.approx(np.tril(Z.T @ (h[:, None] * Z)), rel=1e-10)
+
+
+def test_the_gram_matrix_by_blocks_does_not_depend_on_the_threads(monkeypatch):
+    """Several parts, several blocks in each, and rows without a weight between the others."""
+    monkeypatch.setattr(gram, "LEAST", 1)
+    monkeypatch.setattr(gram, "BLOCK", 1)
+    X, _ = overlapping(n=3000, d=5)
+    h, sums = np.where(np.arange(3000) % 3, np.linspace(0.0, 2.0, 3000), 0.0), []
+    for threads in (1, 2, 3):
+        sums.append(np.zeros((6, 6)))
+        weighted_gram(take(X), 5, h, sums[-1], threads)
+    Z = np.hstack([X, np.ones((3000, 1))])
+    assert np.tril(sums[0]) == pytest.approx(np.tril(Z.T @ (h[:, None] * Z)), rel=1e-10)
+    assert np.array_equal(sums[0], sums[1])
+    assert np.array_equal(sums[0], sums[2])
+
+
+def test_rows_are_drawn_as_often_as_their_weight_says():
+    h = np.array([0.0, 1.0, 2.0, 0.0, 5.0, 0.0])
+    rows, counts = drawn_by(h, 80)
+    assert dict(zip(rows.tolist(), counts.tolist(), strict=True)) == {1: 10, 2: 20, 4: 50}
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("size", [5, 6])
+def test_the_system_of_a_sample_is_like_that_of_all_rows(storage, size, monkeypatch):
+    """A feature that only three rows have is in it too."""
+    monkeypatch.setattr(newton_system, "LONG", 1)
+    X, _ = overlapping(n=4000, d=5)
+    X[:, 4] = 0.0
+    X[[7, 1700, 3999], 4] = 30.0
+    rows, h = take(STORAGES[storage](X)), np.linspace(0.5, 1.5, 4000)
+    Z = np.hstack([X, np.ones((4000, size - 5))])
+    nearly = System(rows, 5, np.ones(size), h, threads=2).by_sample()
+    together = np.column_stack([nearly(column) for column in np.eye(size) + Z.T @ (h[:, None] * Z)])
+    stretched = np.linalg.eigvals(together).real
+    assert 0.3 < stretched.min() < 0.999
+    assert stretched.max() < 3.0
+    few = np.where(np.arange(4000) < 100, h, 0.0)
+    assert System(rows, 5, np.ones(size), few).by_sample() is None
+
+
+@pytest.mark.parametrize("bias", EVERY_BIAS)
+@pytest.mark.parametrize("storage", STORAGES)
+def test_a_sample_leads_to_the_same_optimum(storage, bias, monkeypatch):
+    X, y = overlapping(n=2000, d=5, seed=4)
+    problem = posed(STORAGES[storage](X), y, loss="logistic", bias=bias, C=10.0)
+    reference = solve(problem, SOLVERS["newton"], Limits(tol=1e-9)).certificate
+    monkeypatch.setattr(newton_system, "LONG", 1)
+    asked, by_sample = [], System.by_sample
+    monkeypatch.setattr(System, "by_sample", lambda system: asked.append(by_sample(system)) or asked[-1])
+    outcome = solve(problem, SOLVERS["newton"], Limits(tol=1e-9))
+    assert any(nearly is not None for nearly in asked)
+    assert outcome.certificate.relative_gap <= 1e-9
+    assert outcome.certificate.primal == pytest.approx(reference.primal, rel=2e-9)
+
+
+def test_a_sample_that_leads_nowhere_is_given_up_for_the_matrix(monkeypatch):
+    monkeypatch.setattr(newton_system, "LONG", 1)
+    misleading = np.array([1e8, 1.0, 1e-4, 1e4, 1e-8])
+    monkeypatch.setattr(System, "by_sample", lambda system: lambda right: misleading * right)
+    monkeypatch.setattr(newton, "PRODUCTS", 3)
+    problem = posed(*overlapping(n=2000, d=5, seed=4), loss="logistic", bias="none", C=10.0)
+    outcome = solve(problem, SOLVERS["newton"], Limits(tol=1e-8, max_epochs=200))
+    assert outcome.certificate.relative_gap <= 1e-8
 
 
 def test_solving_one_system_leaves_the_factors_of_another_alone():

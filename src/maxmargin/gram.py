@@ -12,8 +12,7 @@ from maxmargin.scratch import room, scratch
 PARTS = 4  # sums of their own, however many threads there are, so that the result does not depend on these
 WORTH = 16  # products for each number of such a sum,
 LEAST = 1 << 20  # and so many products in all
-BLOCK = 1 << 17  # numbers that stay near the core,
-TALL = 256  # or so many rows, if that is more: BLAS wants some
+BLOCK = 1 << 17  # numbers that stay near the core, or as many rows as columns, if that is more
 
 
 def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, threads: int = 1) -> None:
@@ -39,7 +38,7 @@ def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, thre
 def by_blocks(values: np.ndarray, weights: np.ndarray, start: int, stop: int, total: np.ndarray) -> None:
     """Add BᵀB to `total`, for blocks B of rows √weight z; rows without a weight are left out."""
     size = len(total)
-    block = room("rows times the roots of their weights", (max(TALL, BLOCK // size), size), total.dtype)
+    block = room("rows times the roots of their weights", (max(size, BLOCK // size), size), total.dtype)
     product = room("product of a block with itself", total.shape, total.dtype)
     while start < stop:
         start, filled = _weigh(values, weights, start, stop, block)

@@ -31,7 +31,7 @@ from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, row_length
 from maxmargin.rows.pick import pick
 from maxmargin.solvers.newton_system import Solve, System
-from maxmargin.solvers.primal import EVALUATED, FLAT, Primal, off_balance, search
+from maxmargin.solvers.primal import EVALUATED, FLAT, Primal, backtrack, off_balance, search
 
 DENSE_WORK = 4e9  # multiplications that building the matrix may take
 ROUNDING = 1e-14  # of P
@@ -145,17 +145,25 @@ class Newton:
 def go(primal: Primal, state: Descent, step: np.ndarray, slope: float) -> bool:
     """Take the whole step if P is nearly flat along it there, else as much or many of it as it takes to be so.
 
-    What P gains may be lost in its rounding, and yet the gradient falls. Tells whether it was the whole.
+    P never rises: what makes it flatter almost always lowers it, and where it does not the step is halved until it
+    falls. What P gains may be lost in its rounding, and yet the gradient falls. Tells whether it was the whole.
     """
     v, before, off = state.v, state.value, off_balance(primal.ridge, state.gradient)
-    state.v = v + step
-    state.value, state.gradient = primal.evaluate(state.v, state.f, state.curvatures)
-    unseen = state.value <= (1.0 + ROUNDING) * before and off_balance(primal.ridge, state.gradient) < off
-    end = float(state.gradient @ step)
-    if unseen or abs(end) <= FLAT * abs(slope):
+
+    def arrive(there: np.ndarray) -> None:
+        state.v = there
+        state.value, state.gradient = primal.evaluate(there, state.f, state.curvatures)
+
+    arrive(v + step)
+    if state.value <= (1.0 + ROUNDING) * before and off_balance(primal.ridge, state.gradient) < off:
         return True
-    state.v = v + search(primal.slope_along(v, step), slope, end) * step
-    state.value, state.gradient = primal.evaluate(state.v, state.f, state.curvatures)
+    end = float(state.gradient @ step)
+    whole = abs(end) <= FLAT * abs(slope)
+    if not whole:
+        arrive(v + search(primal.slope_along(v, step), slope, end) * step)
+    if state.value <= (1.0 + ROUNDING) * before:
+        return whole
+    arrive(backtrack(primal, v, primal.scores(v), step, slope, first=0.5, before=before).v)
     return False
 
 
