@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.compiled import compiled, summing
 from maxmargin.cores import pool
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
@@ -82,11 +83,34 @@ def share(
     return all_seen, sigma
 
 
-def merge(w: np.ndarray, copies: np.ndarray, sigma: float) -> tuple[float, float]:
+@compiled
+def merge(w, copies, sigma):
     """Add what all copies have changed to w, and hand it out; ‖Σ Δ_k‖² and Σ ‖Δ_k‖², both times σ²."""
-    copies -= w
-    total = np.sum(copies, axis=0)
-    together, apart = float(np.sum(np.square(total))), float(np.einsum("kj,kj", copies, copies))
-    w += total / sigma
-    copies[:] = w
+    total, apart = np.zeros(w.size), 0.0
+    for k in range(copies.shape[0]):
+        apart += add_change(w, copies[k], total)
+    together = move(w, total, 1.0 / sigma)
+    for k in range(copies.shape[0]):
+        copies[k, :] = w
     return together, apart
+
+
+@summing
+def add_change(w, copy, total):
+    """Add copy − w to the total; its square."""
+    square = 0.0
+    for j in range(w.size):
+        change = copy[j] - w[j]
+        total[j] += change
+        square += change * change
+    return square
+
+
+@summing
+def move(w, total, part):
+    """W += part · total; the square of the total."""
+    square = 0.0
+    for j in range(w.size):
+        square += total[j] * total[j]
+        w[j] += part * total[j]
+    return square
