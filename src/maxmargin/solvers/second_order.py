@@ -201,8 +201,8 @@ class Part:
         return slope
 
     def balanced(self, here: Place, first: float) -> bool:
-        """Whether what is off balance is a small part of the gap that this ε leaves, or of what it was."""
-        enough = 0.1 * here.slack if self.epsilon else 1e-3 * first
+        """Whether what is off balance is a small part of the gap that this ε leaves, or of what it was at `first`."""
+        enough = 0.1 * (here.slack if self.epsilon else first)
         force = self.ridge * here.v - here.gradient
         return off_balance(self.ridge, here.gradient) <= max(enough, 1e-16 * off_balance(self.ridge, force))
 
@@ -215,13 +215,16 @@ def first_epsilon(problem: Problem) -> float:
 @compiled
 def respond(rows, y, term, margins, alpha, epsilon, start, stop, q, h, total):
     """Forces of rows and how they fall; adds Σ q y (x, 1) to `total`, and what the gap is made of to its last place."""
+    forces, slack = 0.0, 0.0
     for i in range(start, stop):
         q[i], h[i] = softened(term, i, margins[i], alpha[i], epsilon)
         if epsilon > 0.0:
-            total[-1] += excess(term, i, q[i], margins[i])
+            slack += excess(term, i, q[i], margins[i])
         if q[i] != 0.0:
+            forces += q[i] * y[i]
             axpy(rows, i, q[i] * y[i], total)
-            total[-2] += q[i] * y[i]
+    total[-2] += forces
+    total[-1] += slack
 
 
 @compiled
@@ -250,9 +253,8 @@ def by_bands(whole: Part, v: np.ndarray) -> tuple[Place, int, int]:
     The place, the rows visited, and the steps.
     """
     here, n = whole.at(v, whole.margins(v)), len(whole.y)
-    visits, steps, wider, first = 2 * n, 0, 1.0, np.inf
+    visits, steps, wider, first = 2 * n, 0, 1.0, off_balance(whole.ridge, here.gradient)
     while True:
-        first = min(first, off_balance(whole.ridge, here.gradient))
         if whole.balanced(here, first) or steps >= STEPS:
             return here, visits, steps
         band = rows_in_band(whole, here.margins, wider)
@@ -264,7 +266,7 @@ def by_bands(whole: Part, v: np.ndarray) -> tuple[Place, int, int]:
             there, visited = minimise(part, here.v, here.margins[band])
             step = there.v - here.v
             visits += visited
-            steps += max(1, visited // (2 * len(band)))
+            steps += max(1, visited // (2 * len(band)))  # those on a band are cheaper: two count as one
         here, length, visited = whole.go(here, step)
         visits += visited
         wider = 1.0 if length > 0.5 else 4.0 * wider
@@ -272,9 +274,9 @@ def by_bands(whole: Part, v: np.ndarray) -> tuple[Place, int, int]:
 
 def minimise(part: Part, v: np.ndarray, margins: np.ndarray) -> tuple[Place, int]:
     """Newton steps until the force of the rows is r v, as exactly as this ε deserves: the place, and rows visited."""
-    here, visits, first = part.at(v, margins), len(part.y), np.inf
+    here, visits = part.at(v, margins), len(part.y)
+    first = off_balance(part.ridge, here.gradient)
     for _ in range(STEPS):
-        first = min(first, off_balance(part.ridge, here.gradient))
         if part.balanced(here, first):
             break
         here, _, visited = part.go(here, part.step(here))
@@ -317,7 +319,7 @@ def try_on_sample(problem: Problem, state: Rounds, rng: np.random.Generator) -> 
         Part.of(problem, 0.5 * C, share * state.epsilon),
         rows=pick(problem.rows, chosen), y=problem.y[chosen], term=problem.loss.dual_term(C),
     )  # fmt: skip
-    for _ in range(ROUNDS_ON_SAMPLE if state.epsilon else 1):
+    for _ in range(ROUNDS_ON_SAMPLE):
         there, visits = minimise(part, state.v, part.margins(state.v))
         part = replace(part, alpha=there.q, epsilon=part.epsilon / CAREFUL)
         state.v = there.v
