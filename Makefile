@@ -26,7 +26,7 @@ imports: .venv/ready-dev
 	$(BIN)/lint-imports
 
 tests: .venv/ready-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 $(BENCHMARKS): bench-%: .venv/ready-bench
 	$(BIN)/python benchmarks/$*.py --write benchmarks/results/$*.md
