@@ -41,7 +41,8 @@ def main() -> None:
     done = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     for name in (options.names or ",".join([*SIZES, *REAL])).split(","):
         methods = (options.methods or ",".join(METHODS)).split(",")
-        missing = [one for one in methods if not any(run["data"] == name and run["method"] == one for run in done)]
+        title = titled(name, options.scale)
+        missing = [one for one in methods if not any((run["data"], run["method"]) == (title, one) for run in done)]
         if not missing:
             continue
         if shape(name, options.folder, options.real, options.scale) is None:
@@ -55,6 +56,11 @@ def main() -> None:
         if not options.keep:
             remove(name, options.folder, options.scale)
     publish(report(done, " ".join(["python benchmarks/outofcore/run.py", *sys.argv[1:]])), options.write)
+
+
+def titled(name: str, scale: float) -> str:
+    """What the tables call a shape: a part of it is not the whole."""
+    return name if scale == 1.0 or name in REAL else f"{name} × {scale:g}"
 
 
 def watched(options, name: str, method: str) -> dict:
@@ -76,7 +82,7 @@ def watched(options, name: str, method: str) -> dict:
         most = max(most, now) if at_start is not None else 0
         time.sleep(0.1)
     lines.join()
-    label = {"data": name, "method": method, "scale": options.scale, "date": datetime.date.today().isoformat()}
+    label = {"data": titled(name, options.scale), "method": method, "date": datetime.date.today().isoformat()}
     if len(said) < 1 or child.returncode:
         return {**label, "failure": f"exit code {child.returncode}"}
     return {**label, **json.loads(said[-1]), "start": at_start or 0, "peak": most - (at_start or 0)}
