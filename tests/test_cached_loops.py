@@ -449,7 +449,8 @@ def test_a_signal_ends_it_with_a_model_and_a_checkpoint(file, tmp_path, number):
     assert np.isfinite(maxmargin.load(model).certificate.primal)
 
 
-def test_memory_is_kept(tmp_path):
+@pytest.mark.parametrize("solver", ["cached_loops", "block_minimization", "selective_blocks"])
+def test_memory_is_kept(solver, tmp_path):
     rng = np.random.default_rng(0)
     n, d = 60_000, 3000
     X = sparse.random(n, d, 0.02, "csr", rng=rng)
@@ -463,7 +464,7 @@ from pathlib import Path
 def most():
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
-same = dict(solver="cached_loops", memory=sys.argv[3], C=0.1, bias="none", threads=2)
+same = dict(solver=sys.argv[4], memory=sys.argv[3], C=0.1, bias="none", threads=2)
 maxmargin.train(sys.argv[2], tol=1e-2, **same)
 Path("/proc/self/clear_refs").write_text("5")
 before = most()
@@ -474,9 +475,8 @@ print(most() - before, result.status.name)
         pytest.skip("the peak of memory is asked of Linux")
     budget = 12_000_000
     assert path.stat().st_size > 4 * budget
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path), str(small), str(budget)], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", code, str(path), str(small), str(budget), solver]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     taken, status = done.stdout.split()
     assert status == "CONVERGED"

@@ -45,7 +45,8 @@ def write(source: Source, stream: Any, compression: str, kind: type, watch: Watc
     """All blocks, and what they amount to."""
     import pyarrow as pa
 
-    options = pa.ipc.IpcWriteOptions(compression=None if compression == "none" else compression)
+    codec = None if compression == "none" else compression
+    options = pa.ipc.IpcWriteOptions(compression=codec, use_threads=False)  # each would hold memory of its own
     writer, schema = None, None
     n, d, classes = 0, source.facts.d if source.facts else 0, np.zeros(0)
     ends: list[int] = []

@@ -29,6 +29,7 @@ LABELS = ("label", "y", "target", "class")  # what a column of labels is called 
 KEY = b"maxmargin"
 AT_ONCE = 1 << 16  # rows of a Parquet file
 LONG_LINE = 1 << 18  # bytes of a CSV file that are parsed at once, at least
+LARGE = 1 << 20  # bytes of a block: then there is memory for threads
 NARROW = 2**31 - 1
 
 
@@ -84,7 +85,7 @@ class TableSource(OneFile):
 
         try:
             if self.opened is None:
-                self.opened = pa.ipc.open_file(pa.OSFile(str(self.path)))
+                self.opened = opened(pa.OSFile(str(self.path)), self.capacity >= LARGE)
             batch = self.opened.get_batch(place.at)
         except (pa.ArrowException, OSError) as error:
             raise FileError(f"{self.path}: cannot read as {self.kind}: {' '.join(str(error).split())}") from error
@@ -104,13 +105,15 @@ class TableSource(OneFile):
 
         options = csv.ReadOptions(block_size=max(self.capacity, LONG_LINE), use_threads=False)
         with self.path.open("rb") as file:
-            with csv.open_csv(self.text_of(file), read_options=options) as reader:
+            pool = pa.system_memory_pool()
+            with csv.open_csv(self.text_of(file), read_options=options, memory_pool=pool) as reader:
                 names = reader.schema.names
             file.seek(0)
             label = self.label_among(names)
             types = {name: pa.string() if name == label else pa.float64() for name in names}
             convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-            for number, batch in enumerate(csv.open_csv(self.text_of(file), options, convert_options=convert)):
+            batches = csv.open_csv(self.text_of(file), options, convert_options=convert, memory_pool=pool)
+            for number, batch in enumerate(batches):
                 if number >= first:
                     yield batch, min(file.tell(), self.size)
 
@@ -138,7 +141,7 @@ class TableSource(OneFile):
         import pyarrow as pa
 
         with pa.OSFile(str(self.path)) as file:
-            reader = pa.ipc.open_file(file)
+            reader = opened(file, self.capacity >= LARGE)
             total = reader.num_record_batches
             number = 0
             for k in range(total):
@@ -276,6 +279,17 @@ class TableSource(OneFile):
             array = as_numbers(array)
         check_labels(array, self.name, first)
         return array
+
+
+def opened(file: Any, threads: bool) -> Any:
+    """A reader of an Arrow file whose memory is the system's: Arrow's own pool keeps more than a small budget has.
+
+    Threads, which unpack columns side by side, keep some each.
+    """
+    import pyarrow as pa
+
+    options = pa.ipc.IpcReadOptions(use_threads=threads)
+    return pa.ipc.open_file(file, options=options, memory_pool=pa.system_memory_pool())
 
 
 def increasing(indices: np.ndarray, indptr: np.ndarray) -> bool:
