@@ -8,18 +8,15 @@ prints a line of JSON.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import json
 import os
 import sys
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import pyarrow
 from scipy.sparse import csr_array, vstack
 from shapes import Shape, options_of, shape
 
@@ -30,6 +27,7 @@ from maxmargin.losses import find_loss
 from maxmargin.out_of_core import PIECES
 from maxmargin.rows.expand import find_expansion
 from maxmargin.rows.open_source import files_of
+from maxmargin.scratch import tidy
 from maxmargin.streamed import Streamed
 
 OURS = ("cached_loops", "cached_loops random", "block_minimization", "selective_blocks")
@@ -214,9 +212,7 @@ def ready(given: Shape) -> None:
     """Say so, and wait until whoever watches has seen it; what the rehearsal has left behind is given back first."""
     drop(given)
     gc.collect()
-    pyarrow.default_memory_pool().release_unused()
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
+    tidy()
     print("ready", flush=True)
     time.sleep(0.5)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import mmap
+import sys
 import threading
 import weakref
 from collections import deque
@@ -88,13 +90,36 @@ def reserved(size: int, kind: type, huge: bool = False) -> np.ndarray:
     return np.frombuffer(memory, dtype=kind, count=size)
 
 
-def release(array: np.ndarray, size: int) -> None:
-    """Give back the memory of a `reserved` array behind its first numbers; they are 0 again."""
+class FileMap(mmap.mmap):
+    """A file in the place of memory."""
+
+
+def memory_of(array: np.ndarray) -> object:
+    """What the numbers of an array lie in."""
     memory: object = array
     while isinstance(memory, np.ndarray):
         memory = memory.base
-    if isinstance(memory, memoryview):
-        memory = memory.obj
+    return memory.obj if isinstance(memory, memoryview) else memory
+
+
+def forget(array: np.ndarray) -> None:
+    """Let the file of an array, if it lies in one, have back what memory holds of it."""
+    memory = memory_of(array)
+    if isinstance(memory, FileMap) and hasattr(memory, "madvise"):
+        memory.madvise(mmap.MADV_DONTNEED)
+
+
+def tidy() -> None:
+    """Give the system back what was freed and is still kept, by the C library and by Arrow, for whoever comes next."""
+    if arrow := sys.modules.get("pyarrow"):
+        arrow.default_memory_pool().release_unused()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def release(array: np.ndarray, size: int) -> None:
+    """Give back the memory of a `reserved` array behind its first numbers; they are 0 again."""
+    memory = memory_of(array)
     start = -(-size * array.itemsize // mmap.PAGESIZE) * mmap.PAGESIZE
     if isinstance(memory, mmap.mmap) and hasattr(memory, "madvise") and start < len(memory):
         memory.madvise(mmap.MADV_DONTNEED, start, len(memory) - start)

@@ -31,10 +31,12 @@ from maxmargin.rows.open_source import open_source
 from maxmargin.rows.source import Facts, Source
 from maxmargin.rows.tables import TableSource
 from maxmargin.rows.variables import POSITIVE
+from maxmargin.scratch import forget, tidy
 from maxmargin.solve import Callback, Keeping, Limits
 from maxmargin.solvers.passing import Method
 from maxmargin.streamed import MoreClassesError, Streamed, TwoSides
 
+AT_ONCE = 1 << 16  # examples
 WHY = "rows of a file that does not fit in memory: dual steps on some of them while the others are read"
 
 
@@ -81,6 +83,7 @@ def as_blocks(order: Order) -> Iterator[Order]:
     with tempfile.TemporaryDirectory(prefix="maxmargin-") as folder:
         path = Path(folder) / "blocks.arrow"
         convert(order.source, path)
+        tidy()
         yield replace(order, source=open_source(path, capacity=order.budget.block))
 
 
@@ -204,8 +207,19 @@ def oriented(part: PassedOutcome) -> PassedOutcome:
 
 
 def support_of(part: PassedOutcome) -> tuple[np.ndarray, np.ndarray]:
-    """The examples with an α above zero, and that α with the sign of its label."""
-    support = np.flatnonzero(part.alpha > 0.0)
-    signed = part.alpha[support]
-    np.negative(signed, out=signed, where=part.marks[support] & POSITIVE == 0)
+    """The examples with an α above zero, and that α with the sign of its label; some at a time: α may be in a file."""
+    pieces = [slice(start, start + AT_ONCE) for start in range(0, len(part.alpha), AT_ONCE)]
+    count = 0
+    for piece in pieces:
+        count += int(np.count_nonzero(part.alpha[piece] > 0.0))
+        forget(part.alpha)
+    support, signed, at = np.empty(count, dtype=np.intp), np.empty(count), 0
+    for piece in pieces:
+        alpha, marks = part.alpha[piece], part.marks[piece]
+        found = np.flatnonzero(alpha > 0.0)
+        here = slice(at, at + len(found))
+        support[here] = found + piece.start
+        signed[here] = np.where(marks[found] & POSITIVE, alpha[found], -alpha[found])
+        at = here.stop
+        forget(part.alpha)
     return support, signed[None, :]

@@ -105,15 +105,13 @@ class TableSource(OneFile):
 
         options = csv.ReadOptions(block_size=max(self.capacity, LONG_LINE), use_threads=False)
         with self.path.open("rb") as file:
-            pool = pa.system_memory_pool()
-            with csv.open_csv(self.text_of(file), read_options=options, memory_pool=pool) as reader:
+            with csv.open_csv(self.text_of(file), read_options=options) as reader:
                 names = reader.schema.names
             file.seek(0)
             label = self.label_among(names)
             types = {name: pa.string() if name == label else pa.float64() for name in names}
             convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-            batches = csv.open_csv(self.text_of(file), options, convert_options=convert, memory_pool=pool)
-            for number, batch in enumerate(batches):
+            for number, batch in enumerate(csv.open_csv(self.text_of(file), options, convert_options=convert)):
                 if number >= first:
                     yield batch, min(file.tell(), self.size)
 
@@ -282,14 +280,10 @@ class TableSource(OneFile):
 
 
 def opened(file: Any, threads: bool) -> Any:
-    """A reader of an Arrow file whose memory is the system's: Arrow's own pool keeps more than a small budget has.
-
-    Threads, which unpack columns side by side, keep some each.
-    """
+    """A reader of an Arrow file; threads, which unpack columns side by side, keep some memory each."""
     import pyarrow as pa
 
-    options = pa.ipc.IpcReadOptions(use_threads=threads)
-    return pa.ipc.open_file(file, options=options, memory_pool=pa.system_memory_pool())
+    return pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(use_threads=threads))
 
 
 def increasing(indices: np.ndarray, indptr: np.ndarray) -> bool:

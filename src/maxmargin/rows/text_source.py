@@ -49,6 +49,8 @@ class TextSource(OneFile):
             place = block.next
             if found.parsed.rows:
                 yield block
+        self.task.spare.clear()  # single blocks, and whatever comes next, need fewer
+        self.task.spare_blocks.clear()
         self.check()
         if place.row == 0:
             raise DataError(f"{self.path}: no rows: each line should read label index:value ...")

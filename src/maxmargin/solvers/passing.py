@@ -15,7 +15,7 @@ from maxmargin.errors import FileError
 from maxmargin.rows.cache import RowCache
 from maxmargin.rows.memory import Rows, count_columns, count_rows
 from maxmargin.rows.variables import POSITIVE, spelt_out, variables_of
-from maxmargin.scratch import reserved
+from maxmargin.scratch import FileMap, forget, reserved
 from maxmargin.shelf import no_room
 from maxmargin.solvers.dual_coordinate import PULL
 from maxmargin.streamed import Streamed
@@ -112,7 +112,6 @@ class Passing:
         self.expected = 0.0  # examples
         self.all_w = reserved(budget.total // 8, np.float64, budget.huge)
         self.frozen = reserved(0, np.float64)
-        self.mapped: list[mmap.mmap] = []
         self.touched = 0
         self.term: DualTerm = problem.loss.dual_term(np.full(1, problem.C))
         self.variables = variables_of(reserved(0, np.uint8), self.frozen, self.term.U[0])
@@ -163,7 +162,6 @@ class Passing:
     def make_room(self, size: int) -> None:
         """Room for the dual variables of so many examples, in memory or, where that is too much, in a file."""
         before = self.marks, self.alphas, self.frozen
-        self.mapped = []
         self.variables = variables_of(reserved(size, np.uint8), self.numbers(size), self.term.U[0])
         self.frozen = self.numbers(size)
         for new, old in zip((self.marks, self.alphas, self.frozen), before, strict=True):
@@ -176,10 +174,9 @@ class Passing:
         try:
             with tempfile.TemporaryFile() as file:
                 reserve(file.fileno(), 8 * size)
-                mapping = mmap.mmap(file.fileno(), 8 * size)
+                mapping = FileMap(file.fileno(), 8 * size)
         except OSError as error:
             raise no_room(8 * size, "dual variables", error) from error
-        self.mapped.append(mapping)
         return np.frombuffer(mapping, dtype=np.float64, count=size)
 
     def relax(self, read: int) -> None:
@@ -190,12 +187,10 @@ class Passing:
         """
         self.touched += mmap.PAGESIZE * int(self.variables.written[0]) + (2 * (8 * read + AROUND) if read else 0)
         self.variables.written[0] = 0
-        if not self.mapped or self.touched < HELD * self.budget.total:
-            return
-        self.touched = 0
-        for mapping in self.mapped:
-            if hasattr(mapping, "madvise"):
-                mapping.madvise(mmap.MADV_DONTNEED)
+        if self.touched >= HELD * self.budget.total:
+            self.touched = 0
+            forget(self.alphas)
+            forget(self.frozen)
 
     def move_centre(self) -> None:
         """The centre of a free bias goes to where b is."""
