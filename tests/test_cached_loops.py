@@ -12,11 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from problems import overlapping
 from scipy import sparse
 
 import maxmargin
-from maxmargin.budget import Budget, checked_memory, words
+from maxmargin.budget import LEAST, Budget, checked_memory, words
 from maxmargin.certificate import Point, certify
 from maxmargin.errors import DataError, FileError, ParameterError, RefusedError
 from maxmargin.losses import find_loss
@@ -28,6 +30,7 @@ from maxmargin.rows.open_source import open_source
 from maxmargin.rows.take import take
 from maxmargin.rows.text_source import TextSource
 from maxmargin.rows.variables import HELD, spelt_out, variables_of
+from maxmargin.scratch import FileMap, memory_of
 from maxmargin.solvers.cached_loops import CacheTrainer
 from maxmargin.streamed import Ride, Streamed
 
@@ -230,9 +233,31 @@ def test_auto_streams_a_file_that_does_not_fit_and_reads_one_that_does(file):
 
 
 def test_dual_variables_go_to_a_file_when_memory_is_short(file, monkeypatch):
-    monkeypatch.setattr(Budget, "on_disk", lambda self, n: True)
+    monkeypatch.setattr(Budget, "on_disk", lambda self, n, d: True)
     result = maxmargin.train(file, solver="cached_loops", memory=TIGHT, C=0.1, tol=1e-3, threads=1)
     assert result.status is maxmargin.Status.CONVERGED
+
+
+def test_features_that_come_late_may_send_the_dual_variables_to_a_file(tmp_path):
+    rng = np.random.default_rng(0)
+    n, d = 20_000, 100_000
+    X = sparse.csr_array(rng.normal(size=(n, 3)).round(3))
+    X.resize(n, d)
+    X = sparse.vstack([X, sparse.csr_array(([1.0], ([0], [d - 1])), (1, d))], "csr")
+    path = tmp_path / "late.svm"
+    maxmargin.write(path, X, np.where(X[:, [0]].toarray()[:, 0] > 0, 1, -1))
+    result = maxmargin.train(path, solver="cached_loops", memory="8MB", C=0.1, tol=1e-2, threads=1)
+    assert result.status is maxmargin.Status.CONVERGED
+    assert isinstance(memory_of(result.alpha), FileMap)
+    exact = maxmargin.train(X, np.where(X[:, [0]].toarray()[:, 0] > 0, 1, -1), C=0.1, tol=1e-6).certificate
+    assert exact.dual <= result.certificate.primal <= exact.primal * (1 + 1.1e-2)
+
+
+@given(n=st.integers(1, 10**8), d=st.integers(1, 10**8), more=st.floats(1.0, 100.0))
+def test_more_memory_is_never_too_little(n, d, more):
+    least = Budget(LEAST).least(n, d)
+    assert Budget(int(least * more)).for_rows(n, d) > 0
+    assert least <= LEAST or not Budget(int(least / 1.2)).holds(n, d)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ FEATURE = 3 * 8  # bytes: w, the w that is being certified, and w(α)
 EXAMPLE = 2 * 8  # bytes: α, and the α that is being certified
 MARK = 1
 ON_DISK = 0.25  # of the memory: more than that is not given to dual variables,
-HELD = 0.05  # and so much is for what is held of a file of them
+HELD = 0.05  # and so much is for what is held of a file of them;
+ROWS = 0.25  # nor any, if less than that were left for rows
 HUGE = 256 << 20  # bytes: from there on a few megabytes more or less do not matter
 SOME = 0.05  # of the memory, at least, must be left for rows
 
@@ -45,29 +46,36 @@ class Budget:
         """Whether to take memory by megabytes."""
         return self.total >= HUGE
 
-    def on_disk(self, n: float) -> bool:
-        """Whether so many dual variables should be in a file."""
-        return EXAMPLE * n > ON_DISK * self.total
+    def on_disk(self, n: float, d: int) -> bool:
+        """Whether so many dual variables should be in a file: they are too many, or leave too little for rows."""
+        in_memory = EXAMPLE * n
+        return in_memory > ON_DISK * self.total or self.left(n, d, in_memory) < ROWS * self.total
 
     def for_rows(self, n: float, d: int) -> int:
         """What is left for rows; refused if that is nothing."""
-        left = (1.0 - ASIDE) * self.total - self.fixed(n, d)
-        if left < SOME * self.total:
+        if not self.holds(n, d):
             raise ParameterError(
                 f"memory={words(self.total)} is too little for {d:,} features and {int(n):,} rows: "
                 f"give at least {words(self.least(n, d))}"
             )
-        return int(left)
+        return int(self.planned(n, d))
 
-    def fixed(self, n: float, d: int) -> float:
-        """What everything but rows takes."""
-        variables = HELD * self.total if self.on_disk(n) else EXAMPLE * n
-        return BLOCKS * self.block + FEATURE * d + MARK * n + variables
+    def holds(self, n: float, d: int) -> bool:
+        """Whether something is left for rows."""
+        return self.planned(n, d) >= SOME * self.total
+
+    def planned(self, n: float, d: int) -> float:
+        """What is left for rows, with the dual variables where they should be."""
+        return self.left(n, d, HELD * self.total if self.on_disk(n, d) else EXAMPLE * n)
+
+    def left(self, n: float, d: int, variables: float) -> float:
+        """What is left for rows beside dual variables that take so much."""
+        return (1.0 - ASIDE) * self.total - BLOCKS * self.block - FEATURE * d - MARK * n - variables
 
     def least(self, n: float, d: int) -> int:
-        """The smallest budget that has room for so many rows and features."""
+        """The smallest budget, nearly, that has room for so many rows and features."""
         total = float(LEAST)
-        while (1.0 - ASIDE - SOME) * total < Budget(int(total)).fixed(n, d):
+        while not Budget(int(total)).holds(n, d):
             total *= 1.1
         return int(total)
 

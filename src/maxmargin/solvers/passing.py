@@ -15,7 +15,7 @@ from maxmargin.errors import FileError
 from maxmargin.rows.cache import RowCache
 from maxmargin.rows.memory import Rows, count_columns, count_rows
 from maxmargin.rows.variables import POSITIVE, spelt_out, variables_of
-from maxmargin.scratch import FileMap, forget, reserved
+from maxmargin.scratch import FileMap, forget, memory_of, reserved
 from maxmargin.shelf import no_room
 from maxmargin.solvers.dual_coordinate import PULL
 from maxmargin.streamed import Streamed
@@ -156,8 +156,12 @@ class Passing:
             self.make_room(int(self.expected))
 
     def room_for_rows(self) -> int:
-        """What the budget leaves for rows."""
-        return self.budget.for_rows(max(self.expected, self.n), self.d)
+        """What the budget leaves for rows; features that were not foreseen may send the dual variables to a file."""
+        n = max(self.expected, self.n)
+        room = self.budget.for_rows(n, self.d)
+        if self.budget.on_disk(n, self.d) and not isinstance(memory_of(self.alphas), FileMap):
+            self.make_room(max(len(self.marks), int(n) + 1))
+        return room
 
     def make_room(self, size: int) -> None:
         """Room for the dual variables of so many examples, in memory or, where that is too much, in a file."""
@@ -169,7 +173,7 @@ class Passing:
 
     def numbers(self, size: int) -> np.ndarray:
         """So many zeros."""
-        if not self.budget.on_disk(size):
+        if not self.budget.on_disk(size, self.d):
             return reserved(size, np.float64)
         try:
             with tempfile.TemporaryFile() as file:
