@@ -74,3 +74,13 @@ def test_where_every_score_is_zero_only_the_weights_of_the_classes_count():
     y, C = np.array([1.0, 1.0, -1.0]), np.array([1.0, 2.0, 4.0])
     for loss in LOSSES.values():
         assert best_constant(y, C, loss) == pytest.approx(best_bias(np.zeros(3), y, C, loss), abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_threads_share_the_sum_and_change_no_bit_of_it(loss, monkeypatch):
+    rng = np.random.default_rng(3)
+    f, C, y = 3.0 * rng.normal(size=1000), rng.random(1000) + 0.01, rng.choice([-1.0, 1.0], size=1000)
+    whole = best_bias(f, y, C, LOSSES[loss])
+    monkeypatch.setattr("maxmargin.best_bias.CHUNK", 64)
+    parts = [best_bias(f, y, C, LOSSES[loss], threads=threads) for threads in (1, 2, 3)]
+    assert parts[0] == parts[1] == parts[2] == pytest.approx(whole, rel=1e-12)

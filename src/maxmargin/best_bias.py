@@ -11,9 +11,12 @@ smooth losses    φ′ rises continuously from negative to positive: a Newton it
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from maxmargin.compiled import compiled
+from maxmargin.cores import on_threads
 from maxmargin.dual_terms import DualTerm, response
 from maxmargin.losses import HARD_MARGIN, Loss
 
@@ -23,18 +26,27 @@ BALANCED = 1e-13  # of the force on either side
 LONG = 20_000  # kinks, of which
 SAMPLE = 4_000  # are sorted first, and then
 NEAR = 0.02  # of all on either side
+CHUNK = 1 << 15  # examples that a thread adds up at once
+
+Forces = Callable[[float], tuple[float, float, float]]
 
 
-def best_bias(f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss, guess: float | None = None) -> float:
+def best_bias(
+    f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss, guess: float | None = None, threads: int = 1
+) -> float:
     """The b that minimises Σ C_i ℓ(y_i (f_i + b)); both classes must have weight. A good guess saves time."""
     if loss is HARD_MARGIN:
         return _by_midpoint(f, y, C)
     if not loss.smooth:
         return _by_quantile(y - f, C, float(C @ (y > 0)))
     term = loss.dual_term(C)
+
+    def forces(b: float) -> tuple[float, float, float]:
+        return _forces(f, y, term, b, threads)
+
     start = float(np.average(y - f, weights=C)) if guess is None else guess
-    found = _from_guess(f, y, term, start)
-    return _in_bracket(f, y, term, start) if found is None else found
+    found = _from_guess(forces, start)
+    return _in_bracket(forces, _bracket(forces, y - f), start) if found is None else found
 
 
 def best_constant(y: np.ndarray, C: np.ndarray, loss: Loss) -> float:
@@ -65,11 +77,11 @@ def _by_quantile(kinks: np.ndarray, C: np.ndarray, positive: float) -> float:
     return float(kinks[order[min(place, len(order) - 1)]])
 
 
-def _from_guess(f: np.ndarray, y: np.ndarray, term: DualTerm, b: float) -> float | None:
+def _from_guess(forces: Forces, b: float) -> float | None:
     """Newton steps as long as each halves φ′; None where one does not."""
     before = np.inf
     for _ in range(FROM_A_GUESS):
-        up, down, bend = _forces(f, y, term, b)
+        up, down, bend = forces(b)
         slope = down - up
         if not (bend > 0.0 and abs(slope) <= 0.5 * before):
             return None
@@ -79,12 +91,12 @@ def _from_guess(f: np.ndarray, y: np.ndarray, term: DualTerm, b: float) -> float
     return None
 
 
-def _in_bracket(f: np.ndarray, y: np.ndarray, term: DualTerm, b: float) -> float:
-    low, high = _bracket(f, y, term)
+def _in_bracket(forces: Forces, ends: tuple[float, float], b: float) -> float:
+    low, high = ends
     b = min(max(b, low), high)
     step = high - low
     for _ in range(NEWTON_STEPS):
-        up, down, bend = _forces(f, y, term, b)
+        up, down, bend = forces(b)
         slope = down - up
         low, high = (b, high) if slope < 0 else (low, b)
         before, step = abs(step), -slope / bend if bend > 0 else np.inf
@@ -96,14 +108,14 @@ def _in_bracket(f: np.ndarray, y: np.ndarray, term: DualTerm, b: float) -> float
     return b
 
 
-def _bracket(f: np.ndarray, y: np.ndarray, term: DualTerm) -> tuple[float, float]:
+def _bracket(forces: Forces, kinks: np.ndarray) -> tuple[float, float]:
     """Two ends between which φ′ changes its sign; beyond all kinks for squared hinge, as far as needed for logistic."""
 
     def slope(b: float) -> float:
-        up, down, _ = _forces(f, y, term, b)
+        up, down, _ = forces(b)
         return float(down - up)
 
-    low, high = float(np.min(y - f)) - 1.0, float(np.max(y - f)) + 1.0
+    low, high = float(np.min(kinks)) - 1.0, float(np.max(kinks)) + 1.0
     width = max(high - low, 1.0, 4.0 * np.spacing(max(abs(low), abs(high))))
     while np.isfinite(width) and slope(low) > 0:
         width *= 2.0
@@ -114,11 +126,23 @@ def _bracket(f: np.ndarray, y: np.ndarray, term: DualTerm) -> tuple[float, float
     return low, high
 
 
-@compiled
-def _forces(f, y, term, b):
+def _forces(f: np.ndarray, y: np.ndarray, term: DualTerm, b: float, threads: int) -> tuple[float, float, float]:
     """What pulls b up, what pulls it down, and φ″: φ′ is the second less the first."""
+    starts = range(0, len(f), CHUNK)
+    sums = np.empty((len(starts), 3))
+
+    def add(start: int) -> None:
+        sums[start // CHUNK] = _forces_of_some(f, y, term, b, start, min(start + CHUNK, len(f)))
+
+    on_threads(threads, add, starts)
+    up, down, bend = np.sum(sums, axis=0).tolist()
+    return up, down, bend
+
+
+@compiled
+def _forces_of_some(f, y, term, b, start, stop):
     up, down, bend = 0.0, 0.0, 0.0
-    for i in range(f.size):
+    for i in range(start, stop):
         _, force, curvature = response(term, i, y[i] * (f[i] + b))
         if y[i] > 0.0:
             up += force

@@ -145,7 +145,7 @@ def with_best_bias(
     """
     f = scores(problem.rows, w, problem.threads)
     if problem.bias == "free":
-        b = best_bias(f, problem.y, problem.C, problem.loss, guess)
+        b = best_bias(f, problem.y, problem.C, problem.loss, guess, problem.threads)
     margins = problem.y * (f + b)
     if problem.loss is HARD_MARGIN and (least := float(np.min(margins[problem.counted]))) > 0.0:
         length = (1.0 + 4.0 * np.finfo(float).eps) / least

@@ -112,13 +112,14 @@ def solve(
         raise RefusedError(reason)
     keeping = keeping or Keeping()
     identity = fingerprint(problem, repr(solver), seed) if keeping.checkpoint else {}
-    if keeping.checkpoint and keeping.resume and keeping.checkpoint.exists():
-        run = load_run(keeping.checkpoint, solver.state_type, identity)
-    else:
-        run = Run(solver.start(problem, warm), np.random.default_rng(seed))
-    interrupt, is_warm = interrupt or Event(), warm is not None and not run.history
-    loop = Loop(problem, solver, limits, run, callback, interrupt, keeping.checkpoint, identity, watch, is_warm)
-    return loop.go()
+    with blas_on_one_thread:  # the threads are ours: those of BLAS, once woken, would be in their way
+        if keeping.checkpoint and keeping.resume and keeping.checkpoint.exists():
+            run = load_run(keeping.checkpoint, solver.state_type, identity)
+        else:
+            run = Run(solver.start(problem, warm), np.random.default_rng(seed))
+        interrupt, is_warm = interrupt or Event(), warm is not None and not run.history
+        loop = Loop(problem, solver, limits, run, callback, interrupt, keeping.checkpoint, identity, watch, is_warm)
+        return loop.go()
 
 
 @dataclass(eq=False)
@@ -152,11 +153,8 @@ class Loop:
         return float(self.run.state.visited / self.problem.n)
 
     def go(self) -> Outcome:
-        """Advance and certify until there is a reason to stop; numbers that overflow are for the certificate to see.
-
-        The threads are ours: those of BLAS would be in their way.
-        """
-        with blas_on_one_thread, np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        """Advance and certify until there is a reason to stop; numbers that overflow are for the certificate to see."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self.run_to_the_end()
 
     def run_to_the_end(self) -> Outcome:

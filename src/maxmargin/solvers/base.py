@@ -78,4 +78,5 @@ def dual_start(problem: Problem, warm: Point | None) -> tuple[np.ndarray, np.nda
 
 def best_bias_at(problem: Problem, w: np.ndarray) -> float:
     """The best b for that w, where the bias is free."""
-    return best_bias(scores(problem.rows, w, problem.threads), problem.y, problem.C, problem.loss)
+    f = scores(problem.rows, w, problem.threads)
+    return best_bias(f, problem.y, problem.C, problem.loss, threads=problem.threads)
