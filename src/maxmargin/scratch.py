@@ -113,7 +113,7 @@ def tidy() -> None:
     """Give the system back what was freed and is still kept, by the C library and by Arrow, for whoever comes next."""
     if arrow := sys.modules.get("pyarrow"):
         arrow.default_memory_pool().release_unused()
-    with suppress(OSError, AttributeError):
+    with suppress(OSError, AttributeError, TypeError):  # no such library, or not such a one
         ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -33,10 +33,9 @@ from maxmargin.rows.tables import TableSource
 from maxmargin.rows.variables import POSITIVE
 from maxmargin.scratch import forget, tidy
 from maxmargin.solve import Callback, Keeping, Limits
-from maxmargin.solvers.passing import Method
+from maxmargin.solvers.passing import PART, Method
 from maxmargin.streamed import MoreClassesError, Streamed, TwoSides
 
-AT_ONCE = 1 << 16  # examples
 WHY = "rows of a file that does not fit in memory: dual steps on some of them while the others are read"
 
 
@@ -208,7 +207,7 @@ def oriented(part: PassedOutcome) -> PassedOutcome:
 
 def support_of(part: PassedOutcome) -> tuple[np.ndarray, np.ndarray]:
     """The examples with an α above zero, and that α with the sign of its label; some at a time: α may be in a file."""
-    pieces = [slice(start, start + AT_ONCE) for start in range(0, len(part.alpha), AT_ONCE)]
+    pieces = [slice(start, start + PART) for start in range(0, len(part.alpha), PART)]
     count = 0
     for piece in pieces:
         count += int(np.count_nonzero(part.alpha[piece] > 0.0))
