@@ -63,7 +63,7 @@ def test_bands_are_used():
     state, rng = SOLVER.start(problem), np.random.default_rng(0)
     SOLVER.advance(problem, state, rng)
     whole = second_order.Part.of(problem, state.alpha, state.epsilon)
-    band = second_order.rows_in_band(whole, whole.margins(state.v), 1.0)
+    band = second_order.rows_in_band(whole, whole.enter(state.v).margins, 1.0)
     assert 0 < len(band) < problem.n / 2
 
 

@@ -20,10 +20,11 @@ import numpy as np
 from maxmargin.balance import balanced
 from maxmargin.best_bias import best_bias
 from maxmargin.losses import HARD_MARGIN
-from maxmargin.passes import combination, scores
+from maxmargin.passes import combination, scores, scores_and_combination
 from maxmargin.problem import Problem
 
 ROUNDING = 1e-9
+ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,8 @@ def certify(problem: Problem, point: Point) -> Certified:
             raise ValueError("a point needs w or alpha")
         alpha, w, b, dual = dual_side(problem, point.alpha)
         w, b, margins = with_best_bias(problem, w, b)
+    elif problem.bounded and (point.alpha is not None or problem.bias != "free"):
+        return certify_at_once(problem, point.w.copy(), point.b, point.alpha)
     else:
         w, b, margins = with_best_bias(problem, point.w.copy(), point.b, point.b)  # the solver goes on with its own
         if problem.ridge:
@@ -99,6 +102,22 @@ def certify(problem: Problem, point: Point) -> Certified:
         else:
             alpha, dual = balanced(problem, answers(problem, margins), margins, w, b)
     return Certified(w, b, alpha, Certificate(problem.primal(w, b, margins), dual))
+
+
+def certify_at_once(problem: Problem, w: np.ndarray, b: float, alpha: np.ndarray | None) -> Certified:
+    """Both sides in one pass over the rows; an α that is not given answers the margins, which needs b to be known."""
+    answers = np.empty(problem.n) if alpha is None else feasible(problem, alpha)
+
+    def answer(part: slice, f: np.ndarray) -> np.ndarray:
+        if alpha is None:
+            answers[part] = pulls(problem, problem.y[part] * (f + b), part)
+        return np.asarray(answers[part] * problem.y[part])
+
+    f, w_dual = scores_and_combination(problem.rows, problem.d, w, answer, problem.threads)
+    dual = problem.dual(answers, w_dual, problem.bias_square * float(np.sum(answers * problem.y)))
+    if problem.bias == "free":
+        b = best_bias(f, problem.y, problem.C, problem.loss, b, problem.threads)
+    return Certified(w, b, answers, Certificate(problem.primal(w, b, problem.y * (f + b)), dual))
 
 
 def dual_side(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
@@ -125,15 +144,21 @@ def answers(problem: Problem, margins: np.ndarray) -> np.ndarray:
 
     At the kink of hinge any α in the box will do: with a free bias, those that bring Σ α_i y_i to 0.
     """
-    alpha = -problem.C * problem.loss.slope(margins)
+    alpha = pulls(problem, margins)
     if problem.bias != "free" or problem.loss.smooth:
-        return np.asarray(alpha)
+        return alpha
     surplus = float(np.sum(alpha * problem.y))
     at_kink = (np.abs(margins - 1.0) <= 1e-9) & (problem.y * surplus < 0)
     room = float(np.sum((problem.C - alpha)[at_kink]))
     if room > 0:
         alpha[at_kink] += min(abs(surplus) / room, 1.0) * (problem.C - alpha)[at_kink]
-    return np.asarray(alpha)
+    return alpha
+
+
+def pulls(problem: Problem, margins: np.ndarray, part: slice = ALL) -> np.ndarray:
+    """−C_i ℓ′(m_i) of some examples, in their box."""
+    C = problem.C[part]
+    return np.asarray(np.clip(-C * problem.loss.slope(margins), 0.0, problem.loss.upper(C)))
 
 
 def with_best_bias(

@@ -14,6 +14,7 @@ from maxmargin.cores import on_threads
 from maxmargin.rows.memory import Rows, axpy, count_rows, dot, entry, feature, row_length, span, square
 
 CHUNK = 1 << 21  # numbers visited in one chunk: about a millisecond
+NEAR = 1 << 17  # numbers that stay near the core from one visit to the next
 WIDE = 16  # values for each feature, at least, where a chunk has a sum of its own
 
 
@@ -38,6 +39,24 @@ def combination(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) 
         _combination(rows, coefficients, start, stop, total)
 
     return sum_of_chunks(rows, d, threads, add, CHUNK)
+
+
+def scores_and_combination(
+    rows: Rows, d: int, w: np.ndarray, answer: Callable[[slice, np.ndarray], np.ndarray], threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores, and Σ coefficient_i x_i with the coefficients that `answer` gives to the scores of some rows.
+
+    Chunks are so small that their rows are read from memory once.
+    """
+    f, coefficients = np.empty(count_rows(rows)), np.empty(count_rows(rows))
+
+    def add(start: int, stop: int, total: np.ndarray) -> None:
+        part = slice(start, stop)
+        _scores(rows, w, start, stop, f)
+        coefficients[part] = answer(part, f[part])
+        _combination(rows, coefficients, start, stop, total)
+
+    return f, sum_of_chunks(rows, d, threads, add, NEAR)
 
 
 def combination_of_squares(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:

@@ -40,7 +40,7 @@ from maxmargin.problem import Problem, check_bias, check_both_classes, checked_w
 from maxmargin.results import Result, joined, together, worst
 from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
 from maxmargin.rows.pick import pick
-from maxmargin.rows.take import take
+from maxmargin.rows.take import check_finite, take, take_unseen
 from maxmargin.settings import (
     check_names,
     check_streamed,
@@ -73,8 +73,7 @@ def prepare(X: Any, y: Any = None, zero_based: bool = False, threads: int | None
     """Check rows and labels, once for any number of trainings."""
     if is_file(X):
         return prepared(Files(X, y, zero_based=zero_based, threads=thread_count(threads)))
-    rows, labels = gather(X, y, zero_based, thread_count(threads))
-    return checked(rows, labels, "y", thread_count(threads))
+    return checked(take_unseen(X), given(y), "y", thread_count(threads))
 
 
 def prepared(files: Files) -> Prepared:
@@ -83,9 +82,12 @@ def prepared(files: Files) -> Prepared:
 
 
 def checked(rows: Rows, labels: Any, name: str, threads: int) -> Prepared:
-    """Rows that have been checked, with their labels."""
+    """Rows with their labels; whether the values are finite, their squares tell."""
+    squares = squared_norms(rows, threads)
+    if not np.all(np.isfinite(squares)):
+        check_finite(rows)
     classes, codes = encode(labels, count_rows(rows), name)
-    return Prepared(rows, classes, codes, squared_norms(rows, threads))
+    return Prepared(rows, classes, codes, squares)
 
 
 def train(
@@ -317,9 +319,14 @@ def gather(X: Any, y: Any, zero_based: bool, threads: int) -> tuple[Rows, Any]:
     """Rows and labels, from a file or from arrays."""
     if is_file(X):
         return Files(X, y, zero_based=zero_based, threads=threads).read()
+    return take(X), given(y)
+
+
+def given(y: Any) -> Any:
+    """Labels, which arrays do not bring with them."""
     if y is None:
         raise DataError("y is missing: give one label for each row of X")
-    return take(X), y
+    return y
 
 
 def starts_of(warm: Result | None, problem: Problem, classes: np.ndarray, C: float) -> list[Point] | None:

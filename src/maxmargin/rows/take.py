@@ -20,6 +20,14 @@ BLOCK = 1 << 20
 
 def take(X: Any, name: str = "X") -> Rows:
     """Rows of `X`, checked: finite values, columns in range and increasing. `Rows` count as checked."""
+    rows = take_unseen(X, name)
+    if not isinstance(X, (Dense, Csr)):
+        check_finite(rows, name)
+    return rows
+
+
+def take_unseen(X: Any, name: str = "X") -> Rows:
+    """The same, but for the values: whoever visits all of them anyway will see what is not finite."""
     if isinstance(X, Dense):
         return Dense(read_only(X.values))
     if isinstance(X, Csr):
@@ -43,12 +51,7 @@ def take_dense(X: Any, name: str) -> Dense:
         raise DataError(f"{name} is not a matrix: its rows must all be of the same length ({error})") from error
     if values.ndim != 2:
         raise DataError(f"{name} has {values.ndim} dimension(s), needs 2: one row for each example")
-    values = np.ascontiguousarray(as_float(values, name))
-    fault = first_not_finite(values.reshape(-1))
-    if fault >= 0:
-        row, column = divmod(fault, values.shape[1])
-        raise not_finite(name, row, column, values[row, column])
-    return Dense(read_only(values))
+    return Dense(read_only(np.ascontiguousarray(as_float(values, name))))
 
 
 def take_sparse(X: Any, name: str) -> Csr:
@@ -68,10 +71,6 @@ def take_sparse(X: Any, name: str) -> Csr:
         shell = shell.copy()
         shell.sum_duplicates()
     values = as_float(shell.data[: shell.indptr[-1]], name)
-    fault = first_not_finite(values)
-    if fault >= 0:
-        row = int(np.searchsorted(shell.indptr, fault, side="right")) - 1
-        raise not_finite(name, row, int(shell.indices[fault]), values[fault])
     return Csr(read_only(values), read_only(shell.indices), read_only(shell.indptr), X.shape[1])
 
 
@@ -87,6 +86,19 @@ def as_float(values: np.ndarray, name: str) -> np.ndarray:
         raise DataError(
             f"{name} holds values of type {values.dtype} that are not numbers ({error}): encode them"
         ) from error
+
+
+def check_finite(rows: Rows, name: str = "X") -> None:
+    """Refuse a NaN or an infinity, with its place."""
+    values = rows.values.reshape(-1)
+    fault = first_not_finite(values)
+    if fault < 0:
+        return
+    if isinstance(rows, Dense):
+        row, column = divmod(fault, rows.values.shape[1])
+    else:
+        row, column = int(np.searchsorted(rows.indptr, fault, side="right")) - 1, int(rows.indices[fault])
+    raise not_finite(name, row, column, values[fault])
 
 
 def first_not_finite(values: np.ndarray) -> int:

@@ -204,7 +204,7 @@ def sample(problem: Problem, rng: np.random.Generator) -> Problem | None:
     y, C = problem.y[chosen], problem.C[chosen] * (problem.n / size)
     if not (np.any(C[y > 0]) and np.any(C[y < 0])):
         return None
-    return replace(problem, rows=pick(problem.rows, chosen), y=y, C=C)
+    return replace(problem, rows=pick(problem.rows, chosen, problem.threads), y=y, C=C)
 
 
 def small_enough(problem: Problem) -> bool:

@@ -82,7 +82,7 @@ class System:
         chosen, counts = drawn_by(self.h, drawn)
         weights = counts * (float(np.sum(self.h)) / drawn)
         H = scratch("matrix of a Newton step", (size, size))
-        weighted_gram(pick(self.rows, chosen), self.d, weights, H, self.threads)
+        weighted_gram(pick(self.rows, chosen, self.threads), self.d, weights, H, self.threads)
         diagonal = np.diag_indices_from(H)
         H[diagonal] = np.maximum(H[diagonal], squares(self.rows, self.d, self.h, size, self.threads)) + self.ridge
         return by_cholesky(H, self.threads)
@@ -90,7 +90,7 @@ class System:
     def by_inner_products(self) -> Solve:
         """A⁻¹ g = g/r − Xᵀ(h⁻¹ + X r⁻¹ Xᵀ)⁻¹ X g / r² over the rows that take part; r is the same for all features."""
         active = np.flatnonzero(self.h)
-        rows, h, r = pick(self.rows, active), self.h[active], float(self.ridge[0])
+        rows, h, r = pick(self.rows, active, self.threads), self.h[active], float(self.ridge[0])
         K = inner_products(rows, self.threads) / r
         K[np.diag_indices_from(K)] += 1.0 / h
         among_rows = by_cholesky(K, self.threads) if len(active) else None

@@ -26,7 +26,7 @@ import numpy as np
 from maxmargin.certificate import Point, certify
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import DualTerm, excess, softened
-from maxmargin.passes import combination_with_bias, scores_with_bias, sum_of_chunks
+from maxmargin.passes import combination_with_bias, sum_of_chunks
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import Rows, axpy, dot
 from maxmargin.rows.pick import pick
@@ -140,7 +140,7 @@ class Part:
 
     def restricted(self, band: np.ndarray, here: Place) -> Part:
         """The rows of the band; the others go on to pull with their q."""
-        rows, y = pick(self.rows, band), self.y[band]
+        rows, y = pick(self.rows, band, self.threads), self.y[band]
         term = type(self.term)(*(array[band] for array in self.term))
         own = combination_with_bias(rows, self.d, here.q[band] * y, len(self.ridge), self.threads)
         pull = self.ridge * here.v - here.gradient - own
@@ -151,9 +151,9 @@ class Part:
         held = np.where(self.ridge > 0.0, self.ridge, HELD * np.abs(here.gradient))
         return System(self.rows, self.d, held, here.h, self.threads).solve(here.gradient)
 
-    def margins(self, v: np.ndarray) -> np.ndarray:
-        """y_i ⟨z_i, v⟩."""
-        return np.asarray(self.y * scores_with_bias(self.rows, self.d, v, self.threads))
+    def enter(self, v: np.ndarray) -> Place:
+        """The place of v, of which nothing is known: one pass over the rows."""
+        return self.beyond(np.zeros_like(v), np.zeros(len(self.y)), v)[0]
 
     def at(self, v: np.ndarray, margins: np.ndarray) -> Place:
         """The place of v, whose margins are known: one pass over the rows."""
@@ -164,16 +164,16 @@ class Part:
 
         return self.placed(v, margins, q, h, add)
 
-    def beyond(self, here: Place, step: np.ndarray) -> tuple[Place, np.ndarray]:
-        """The place a whole step further, and how the margins change on the way to it: one pass over the rows."""
-        change, margins, q, h = (np.empty_like(here.q) for _ in range(4))
+    def beyond(self, v: np.ndarray, before: np.ndarray, step: np.ndarray) -> tuple[Place, np.ndarray]:
+        """The place a whole step from v and its margins, and how these change on the way: one pass over the rows."""
+        change, margins, q, h = (np.empty_like(before) for _ in range(4))
         b = float(step[-1]) if len(step) > self.d else 0.0
 
         def add(start: int, stop: int, total: np.ndarray) -> None:
             rows, y, term, alpha, epsilon = self.rows, self.y, self.term, self.alpha, self.epsilon
-            proceed(rows, y, term, step, b, here.margins, alpha, epsilon, start, stop, change, margins, q, h, total)
+            proceed(rows, y, term, step, b, before, alpha, epsilon, start, stop, change, margins, q, h, total)
 
-        return self.placed(here.v + step, margins, q, h, add), change
+        return self.placed(v + step, margins, q, h, add), change
 
     def placed(self, v: Any, margins: Any, q: Any, h: Any, add: Callable[[int, int, np.ndarray], None]) -> Place:
         """What `add` makes of the rows."""
@@ -183,7 +183,7 @@ class Part:
 
     def go(self, here: Place, step: np.ndarray) -> tuple[Place, float, int]:
         """Take the step, or as much or many of it as is good: the place, the length, and the rows visited."""
-        there, change = self.beyond(here, step)
+        there, change = self.beyond(here.v, here.margins, step)
         slope = float(there.gradient @ step)
         if abs(slope) <= FLAT * abs(float(here.gradient @ step)):
             return there, 1.0, len(self.y)
@@ -252,8 +252,8 @@ def by_bands(whole: Part, v: np.ndarray) -> tuple[Place, int, int]:
 
     The place, the rows visited, and the steps.
     """
-    here, n = whole.at(v, whole.margins(v)), len(whole.y)
-    visits, steps, wider, first = 2 * n, 0, 1.0, off_balance(whole.ridge, here.gradient)
+    here, n = whole.enter(v), len(whole.y)
+    visits, steps, wider, first = n, 0, 1.0, off_balance(whole.ridge, here.gradient)
     while True:
         if whole.balanced(here, first) or steps >= STEPS:
             return here, visits, steps
@@ -263,7 +263,7 @@ def by_bands(whole: Part, v: np.ndarray) -> tuple[Place, int, int]:
             steps += 1
         else:
             part = whole.restricted(band, here)
-            there, visited = minimise(part, here.v, here.margins[band])
+            there, visited = minimise(part, part.at(here.v, here.margins[band]))
             step = there.v - here.v
             visits += visited
             steps += max(1, visited // (2 * len(band)))  # those on a band are cheaper: two count as one
@@ -272,9 +272,9 @@ def by_bands(whole: Part, v: np.ndarray) -> tuple[Place, int, int]:
         wider = 1.0 if length > 0.5 else 4.0 * wider
 
 
-def minimise(part: Part, v: np.ndarray, margins: np.ndarray) -> tuple[Place, int]:
+def minimise(part: Part, here: Place) -> tuple[Place, int]:
     """Newton steps until the force of the rows is r v, as exactly as this ε deserves: the place, and rows visited."""
-    here, visits = part.at(v, margins), len(part.y)
+    visits = len(part.y)
     first = off_balance(part.ridge, here.gradient)
     for _ in range(STEPS):
         if part.balanced(here, first):
@@ -317,11 +317,11 @@ def try_on_sample(problem: Problem, state: Rounds, rng: np.random.Generator) -> 
     C = problem.C[chosen] / share
     part = replace(
         Part.of(problem, 0.5 * C, share * state.epsilon),
-        rows=pick(problem.rows, chosen), y=problem.y[chosen], term=problem.loss.dual_term(C),
+        rows=pick(problem.rows, chosen, problem.threads), y=problem.y[chosen], term=problem.loss.dual_term(C),
     )  # fmt: skip
     for _ in range(ROUNDS_ON_SAMPLE):
-        there, visits = minimise(part, state.v, part.margins(state.v))
+        there, visits = minimise(part, part.enter(state.v))
         part = replace(part, alpha=there.q, epsilon=part.epsilon / CAREFUL)
         state.v = there.v
-        state.visited += visits + size
+        state.visited += visits
     state.epsilon /= CAREFUL**ROUNDS_ON_SAMPLE
