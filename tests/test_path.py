@@ -1,12 +1,16 @@
 """The path over C: as good as one training for each, in any order, at one reading of the data."""
 
+import os
+import signal
+import time
+
 import numpy as np
 import pytest
 from problems import EVERY_BIAS, EVERY_LOSS, overlapping
 
 import maxmargin
 from maxmargin import training
-from maxmargin.regularisation import path
+from maxmargin.regularisation import path, split
 
 
 @pytest.mark.parametrize("bias", EVERY_BIAS)
@@ -38,7 +42,7 @@ def test_several_classes_weights_and_a_file(tmp_path):
 def test_the_rows_are_checked_once(monkeypatch):
     X, y = overlapping()
     calls = []
-    monkeypatch.setattr(training, "take", lambda X, take=training.take: calls.append(1) or take(X))
+    monkeypatch.setattr(training, "take_unseen", lambda X, take=training.take_unseen: calls.append(1) or take(X))
     assert len(path(X, y, Cs=[0.1, 1.0, 10.0])) == 3
     assert len(calls) == 1
 
@@ -65,6 +69,55 @@ def test_a_callback_ends_it_with_what_there_is():
     results = path(X, y, Cs=[0.1, 1.0, 1e5], callback=lambda record: record.epochs >= 1 and len(record.problem) == 0)
     assert len(results) == 1
     assert np.isfinite(results[0].certificate.primal)
+
+
+def test_several_c_at_once_are_the_same_each_time():
+    X, y = overlapping(n=500)
+    Cs = np.logspace(-2, 2, 9)
+    first, second = (path(X, y, Cs=Cs, threads=4) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert one.status is maxmargin.Status.CONVERGED
+        np.testing.assert_array_equal(one.model.w, other.model.w)
+
+
+def test_a_callback_ends_several_at_once_and_is_called_by_one_at_a_time():
+    X, y = overlapping(n=500)
+    inside, together, calls = [], [], []
+
+    def callback(record):
+        inside.append(1)
+        calls.append(1)
+        time.sleep(1e-3)
+        together.append(len(inside))
+        inside.pop()
+        return len(calls) >= 3
+
+    results = path(X, y, Cs=np.logspace(3, 6, 40), tol=1e-15, callback=callback, threads=4)
+    assert set(together) == {1}
+    assert 1 <= len(results) < 40
+    assert all(np.isfinite(result.certificate.primal) for result in results)
+
+
+def test_ctrl_c_ends_several_at_once():
+    X, y = overlapping(n=3000, d=20)
+    sent = []
+
+    def interrupt(record):
+        if not sent:
+            sent.append(os.kill(os.getpid(), signal.SIGINT))
+
+    results = path(X, y, Cs=np.logspace(2, 6, 24), tol=1e-15, callback=interrupt, threads=2)
+    assert len(results) < 24
+    assert maxmargin.Status.INTERRUPTED in {result.status for result in results}
+
+
+def test_stretches_hold_every_c_in_order_and_none_is_empty():
+    for count in range(1, 30):
+        for parts in range(1, max(count // 2, 1) + 1):
+            stretches = split(list(range(count)), parts)
+            assert [C for stretch in stretches for C in stretch] == list(range(count))
+            assert len(stretches) == parts
+            assert all(stretches)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from maxmargin.solvers.newton import small_enough
 from maxmargin.solvers.newton_system import FEW
 
 MANY = 200  # examples for each feature
+SEVERAL = 50
 SOME = 10
 SMALL = 400  # features
 FAR = 0.9  # ‖mean x‖² as a part of the mean ‖x‖²
@@ -23,6 +24,7 @@ SOME_STEEPNESS = 1.0
 STEEP = 5.0
 LARGE = 50.0  # beyond this they are long on the way,
 VERY_LARGE = 1e4  # beyond this, for ever;
+HUGE = 1e6  # beyond this even Newton steps are, but for those of an interior point;
 EXTREME = 1e10  # and beyond this the products of an interior point round off
 
 
@@ -33,7 +35,8 @@ def suits_second_order(problem: Problem) -> bool:
         return False
     if problem.n >= MANY * size:
         return problem.nnz >= LONG or steepness(problem) > SOME_STEEPNESS
-    return size <= SMALL and steepness(problem) > LARGE
+    several = problem.n >= SEVERAL * size and steepness(problem) <= HUGE
+    return (size <= SMALL or several) and steepness(problem) > LARGE
 
 
 def suits_interior_point(problem: Problem) -> bool:

@@ -6,14 +6,30 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 
 REQUESTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+SHARED: ContextVar[threading.Event | None] = ContextVar("interrupt", default=None)
+
+
+@contextmanager
+def sharing(event: threading.Event) -> Iterator[None]:
+    """Inside the block, on this thread, an interrupt is that event: it ends several things at once."""
+    token = SHARED.set(event)
+    try:
+        yield
+    finally:
+        SHARED.reset(token)
 
 
 @contextmanager
 def noticed() -> Iterator[threading.Event]:
     """An event that Ctrl-C sets while the block runs; where it cannot or should not, nothing changes."""
+    if (shared := SHARED.get()) is not None:
+        yield shared
+        return
     requested = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield requested

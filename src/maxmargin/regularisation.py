@@ -1,22 +1,28 @@
 """The path over C: the same rows trained for one C after another, each from the answer to the one before.
 
 From a small C to a large one: the dual variables of a smaller C are feasible for a larger, and w hardly moves. What
-depends on the rows alone (the check of every value, the norms) is done once.
+depends on the rows alone (the check of every value, the norms) is done once. Where the rows are too few for one
+training to make use of all threads, each thread has a stretch of the C's to itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from maxmargin.cores import on_threads, thread_count
 from maxmargin.errors import ParameterError
-from maxmargin.outcome import Status
+from maxmargin.interrupts import noticed, sharing
+from maxmargin.outcome import Record, Status
 from maxmargin.problem import is_number
 from maxmargin.results import Result
+from maxmargin.rows.memory import count_stored
 from maxmargin.training import prepare, train
 
+SMALL = 4_000_000  # values: more of them keep all threads busy with one C
 CS = tuple(float(C) for C in np.logspace(-2, 2, 9))
 
 
@@ -29,8 +35,8 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
     Cs : the values of C, in any order; by default nine from 0.01 to 100
     **options : whatever `train` takes besides C, lam, warm, checkpoint and resume; limits hold for each C
 
-    An interrupt, or a callback that returns something true, ends the training under way; the larger C's go without,
-    and the list is shorter.
+    An interrupt, or a callback that returns something true, ends what is under way, several C's at once where there are
+    few rows and several threads; the others go without, and the list is shorter.
 
     Examples
     --------
@@ -42,15 +48,45 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
     for name in ("C", "lam", "warm", "checkpoint", "resume"):
         if name in options:
             raise ParameterError(f"path takes no {name}: it goes from one C to the next by itself; train takes it")
-    values = checked(Cs)
-    data = prepare(X, y, options.get("zero_based", False), options.get("threads"))
+    values, threads = checked(Cs), thread_count(options.get("threads"))
+    data = prepare(X, y, options.get("zero_based", False), threads)
+    rising = sorted(set(values))
+    workers = min(threads, max(len(rising) // 2, 1)) if count_stored(data.rows) <= SMALL else 1
+    options |= {"threads": threads // workers, "callback": one_at_a_time(options.get("callback"))}
     found: dict[float, Result] = {}
-    warm = None
-    for C in sorted(set(values)):
-        warm = found[C] = train(data, C=C, warm=warm, **options)
-        if warm.status is Status.INTERRUPTED:
-            break
+    stretches = split(rising, workers)
+    with noticed() as interrupt:
+
+        def follow(k: int) -> None:
+            warm = None
+            with sharing(interrupt):
+                for C in stretches[k]:
+                    warm = found[C] = train(data, C=C, warm=warm, **options)
+                    if warm.status is Status.INTERRUPTED:
+                        return
+
+        on_threads(workers, follow, range(workers))
     return [found[C] for C in values if C in found]
+
+
+def split(rising: list[float], parts: int) -> list[list[float]]:
+    """Stretches that take about as long as each other: the larger C, the more."""
+    work = np.cumsum(np.arange(1, len(rising) + 1))
+    ends = np.searchsorted(work, work[-1] * np.arange(parts + 1) / parts)
+    return [rising[start:stop] for start, stop in zip(ends[:-1], [*ends[1:-1], len(rising)], strict=True)]
+
+
+def one_at_a_time(callback: Callable[[Record], Any] | None) -> Callable[[Record], Any] | None:
+    """A callback that is never called on two threads at once."""
+    if callback is None:
+        return None
+    lock = Lock()
+
+    def called(record: Record) -> Any:
+        with lock:
+            return callback(record)
+
+    return called
 
 
 def checked(Cs: Any) -> list[float]:

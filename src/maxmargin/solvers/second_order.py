@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.certificate import Point, certify
+from maxmargin.certificate import Certified, Point
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import DualTerm, excess, softened
 from maxmargin.passes import combination_with_bias, sum_of_chunks
@@ -39,6 +39,7 @@ FIRST = 4.0  # ε C in the first round: there nearly every row is inside its box
 LEAST = 1e-6  # of the first ε
 ROUNDS_ON_SAMPLE = 2
 TYPICAL_GAP = 2e-3  # after them; it goes with the square of ε
+TIGHTER = 0.5  # ε of a start from a point with that gap, beside the one that led to it on the sample
 TOO_FAR = 16.0  # times that gap: a start from there is worse than one on the sample
 SHARE = 32  # a sample is one row of so many,
 ENOUGH = 50  # but so many rows a feature at least
@@ -53,13 +54,17 @@ HELD = 0.01
 
 @dataclass
 class Rounds:
-    """Where the rounds stand: v = (w, b), the multipliers, ε, and how many rounds there have been."""
+    """Where the rounds stand: v = (w, b), the multipliers, ε, how many rounds there have been.
+
+    A point that was given waits for its certificate, which says what ε it deserves.
+    """
 
     v: np.ndarray
     alpha: np.ndarray
     epsilon: float
     round: int = 0
     visited: int = 0
+    given: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,17 +75,22 @@ class SecondOrder:
     state_type = Rounds
 
     def start(self, problem: Problem, warm: Point | None = None) -> Rounds:
-        """At w = 0 with every multiplier in the middle of its box, or at `warm` if that is not too far."""
-        v, first = Primal(problem).start(warm), first_epsilon(problem)
-        if warm is None:
-            return Rounds(v, 0.5 * problem.C, first)
-        point = Primal(problem).point(v)
-        found = certify(problem, Point(point.w, point.b, warm.alpha))
+        """At w = 0 with every multiplier in the middle of its box, or at `warm`."""
+        alpha = 0.5 * problem.C if warm is None or warm.alpha is None else warm.alpha
+        return Rounds(Primal(problem).start(warm), alpha, first_epsilon(problem), given=warm is not None)
+
+    def learn(self, problem: Problem, state: Rounds, found: Certified) -> None:
+        """The smaller the gap of a point that was given, the smaller ε; from one that is too far, start anew."""
+        if not state.given:
+            return
         far = max(found.certificate.relative_gap / TYPICAL_GAP, 0.0)
         if far > TOO_FAR:
-            return self.start(problem)
-        epsilon = first / CAREFUL**ROUNDS_ON_SAMPLE * max(np.sqrt(min(far, 1.0)), LEAST)
-        return Rounds(v, found.alpha, float(epsilon), round=1)
+            anew = self.start(problem)
+            state.v, state.alpha = anew.v, anew.alpha
+        else:
+            state.alpha, state.round = found.alpha, 1
+            state.epsilon *= TIGHTER * float(max(np.sqrt(min(far, 1.0)), LEAST)) / CAREFUL**ROUNDS_ON_SAMPLE
+        state.given = False
 
     def advance(self, problem: Problem, state: Rounds, rng: np.random.Generator) -> None:
         """One round; before the first, a few on a sample."""
