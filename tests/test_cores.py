@@ -10,7 +10,7 @@ import pytest
 
 import maxmargin
 from maxmargin import cores
-from maxmargin.cores import free_memory, on_threads
+from maxmargin.cores import free_memory, in_order, on_threads
 from maxmargin.scratch import LENT, Lender, room
 
 
@@ -74,6 +74,39 @@ def test_an_error_reaches_the_caller_after_all_threads_have_stopped():
         on_threads(4, work, range(100))
     assert len(begun) < 20
     assert len(ended) == len(begun) - 1
+
+
+@pytest.mark.parametrize("helpers", [0, 1, 3])
+def test_answers_come_in_order_and_not_far_ahead_of_who_takes_them(helpers):
+    drawn, asked = [], []
+
+    def items():
+        for item in range(20):
+            drawn.append(item)
+            yield item
+
+    def slow_at_first(item):
+        asked.append(item)
+        time.sleep(0.01 if item < 3 else 0.0)
+        return item * item
+
+    for taken, (item, answer) in enumerate(in_order(slow_at_first, items(), helpers)):
+        assert (item, answer) == (taken, taken * taken)
+        assert len(drawn) <= taken + 1 + helpers
+    assert sorted(asked) == list(range(20))
+
+
+@pytest.mark.parametrize("helpers", [0, 1, 3])
+def test_an_error_of_an_answer_comes_in_its_turn_and_an_early_end_leaves_no_thread(helpers):
+    before = threading.active_count()
+    answers = in_order(lambda item: 1 // (item - 3), iter(range(10)), helpers)
+    assert [next(answers)[1] for _ in range(3)] == [-1, -1, -1]
+    with pytest.raises(ZeroDivisionError):
+        next(answers)
+    early = in_order(str, iter(range(10)), helpers)
+    next(early)
+    early.close()
+    assert threading.active_count() == before
 
 
 def test_work_that_shares_work_comes_to_an_end():

@@ -1,5 +1,7 @@
 """Rows that are made longer on the way: what they become, in memory, from disk and in the model that is kept."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from scipy import sparse
 
 import maxmargin
 from maxmargin.errors import DataError, ParameterError
-from maxmargin.rows.dna import rows_of
+from maxmargin.rows.dna import cut_lines, rows_of
 from maxmargin.rows.expand import find_expansion
 from maxmargin.rows.memory import Csr, Dense
 from maxmargin.rows.take import take
@@ -98,6 +100,30 @@ def test_memory_disk_and_model_expand_alike(expand, tmp_path):
         here.model.predict(np.ones((1, 7)))
 
 
+PIECES = st.sampled_from(["1", "-1", "cat", "ACGT", "acgn", "A", " ", "\t", "\r", "#", "x1", "\n", "\n"])
+
+
+@given(st.lists(PIECES, max_size=40), st.integers(1, 9))
+def test_lines_of_sequences_are_cut_as_python_would(pieces, k):
+    text = "".join(pieces) + "\n"
+    expected, right = [], True
+    for line in text.split("\n")[:-1]:
+        words = line.split("#")[0].split()
+        right = right and (not words or (len(words) == 2 and words[1].isalpha()))
+        expected += [words] if words and right else []
+    spans = np.empty((text.count("\n"), 5), dtype=np.int64)
+    rows, _, wrong = cut_lines(np.frombuffer(text.encode(), dtype=np.uint8), spans)
+    found = [[text[span[0] : span[1]], text[span[2] : span[3]]] for span in spans[:rows]]
+    assert found == expected
+    assert (wrong < 0) == right
+    counted = rows_of([words[1] for words in expected], k)
+    for row, (_, sequence) in enumerate(expected):
+        seen = Counter(sequence[p : p + k].upper() for p in range(len(sequence) - k + 1))
+        counts = np.array([count for word, count in sorted(seen.items()) if set(word) <= set("ACGT")], dtype=float)
+        values = counted.values[counted.indptr[row] : counted.indptr[row + 1]]
+        np.testing.assert_allclose(values, counts / max(np.linalg.norm(counts), 1e-300), rtol=1e-6)
+
+
 def test_sequences_are_trained_on_and_predicted(tmp_path, monkeypatch, capsys):
     from maxmargin.cli import run
 
@@ -116,6 +142,9 @@ def test_sequences_are_trained_on_and_predicted(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(["score", "m.safetensors", "dna.txt"]) == 0
     assert float(capsys.readouterr().out.split()[1].rstrip("%")) > 90
+    path.write_text("1 ACGT\n2 ACG\n\xff ACGT\n2 AC\n", encoding="latin-1")
+    with pytest.raises(DataError, match=r"dna\.txt:3: label .* is not finite, or not UTF-8"):
+        maxmargin.train(path, expand="kmers:2")
     path.write_text("1 ACGT\n0 AC:GT\n")
     with pytest.raises(DataError, match=r"dna\.txt:2: AC:GT: a line should read label sequence"):
         maxmargin.train(path, expand="kmers:2")

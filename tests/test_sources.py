@@ -14,6 +14,7 @@ from scipy import sparse
 
 import maxmargin
 from maxmargin.cli import run
+from maxmargin.cores import in_order
 from maxmargin.errors import DataError, FileError, ParameterError
 from maxmargin.rows.blocks import convert
 from maxmargin.rows.collect import collect
@@ -289,6 +290,19 @@ def test_blocks_can_be_read_in_any_order(kind, tmp_path):
         assert again.next == blocks[k].next
         assert np.array_equal(again.rows.values, blocks[k].rows.values)
         assert np.array_equal(again.labels, blocks[k].labels)
+
+
+@pytest.mark.parametrize("kind", ["text", "npy", "blocks", "several"])
+def test_blocks_can_be_read_by_several_threads_at_once(kind, tmp_path):
+    path, more = written(kind, tmp_path)
+    source = open_source(path, capacity=SMALL, **more)
+    blocks = {block.place: block for block in source.blocks()}
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(blocks)), 20))
+    places = list(blocks)
+    for place, again in in_order(source.block_at, (places[k] for k in order), 4):
+        assert again.next == blocks[place].next
+        assert np.array_equal(again.rows.values, blocks[place].rows.values)
+        assert np.array_equal(again.labels, blocks[place].labels)
 
 
 @pytest.mark.parametrize("kind", ["xz", "csv", "parquet", "arrow"])

@@ -20,6 +20,7 @@ LEAST = 4 << 20  # bytes: below, there is no room for the blocks of a file
 ASIDE = 0.1  # of the memory, for what no plan foresees
 MOST_BLOCK, LEAST_BLOCK = 1 << 20, 1 << 15  # bytes of text that are parsed at once
 BLOCKS = 24  # times the size of a block, for text, parsed rows and rows that wait
+PARSERS = 4  # threads that parse at once, at most: each holds some of these blocks
 FEATURE = 3 * 8  # bytes: w, the w that is being certified, and w(α)
 EXAMPLE = 2 * 8  # bytes: α, and the α that is being certified
 MARK = 1

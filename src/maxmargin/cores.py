@@ -6,17 +6,19 @@ import math
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from maxmargin.errors import ParameterError
 
 CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+A = TypeVar("A")
+B = TypeVar("B")
 USED = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"}
 SOME_MEMORY = 4 << 30  # bytes, where the system does not say
 
@@ -138,6 +140,28 @@ def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) 
         wait_for(begun)
     for other in begun:
         other.result()
+
+
+def in_order(function: Callable[[A], B], items: Iterable[A], helpers: int) -> Generator[tuple[A, B]]:
+    """Each item with its answer, in order: found by so many threads beside this one, one item ahead of them at most.
+
+    Without helpers this thread finds it. The items are drawn by this thread always.
+    """
+    if not helpers:
+        yield from ((item, function(item)) for item in items)
+        return
+    with ThreadPoolExecutor(helpers) as others:
+        waiting: deque[tuple[A, Future[B]]] = deque()
+        try:
+            for item in items:
+                waiting.append((item, others.submit(function, item)))
+                if len(waiting) > helpers:
+                    first, answer = waiting.popleft()
+                    yield first, answer.result()
+            for first, answer in waiting:
+                yield first, answer.result()
+        finally:
+            others.shutdown(cancel_futures=True)
 
 
 def wait_for(begun: Sequence[Future]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.budget import Budget, half_of_free
+from maxmargin.budget import PARSERS, Budget, half_of_free
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.rows.collect import collect
 from maxmargin.rows.expand import Expansion, Kmers
@@ -26,7 +26,6 @@ from maxmargin.rows.text import read_text
 COPIES = 4.0  # how often the rows must fit in the memory that is allowed: they, and what solvers keep beside them
 UNPACKED = 6.0  # how much larger text is than its compressed file, about,
 PACKED_TABLE = 4.0  # and rows of a table, which may be compressed
-PARSERS = 4  # threads that parse at once, at most: each holds blocks
 WAYS = ("refuse", "skip")
 
 

@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.budget import Budget
+from maxmargin.budget import PARSERS, Budget
 from maxmargin.certificate import Certificate
 from maxmargin.checkpoint import check_identity, recall
+from maxmargin.cores import in_order
 from maxmargin.errors import FileError
 from maxmargin.outcome import Reading, Record, Status
 from maxmargin.readers import Beside, Brought, Inline, PassEnd
@@ -40,6 +41,7 @@ KIND = "checkpoint of passes"
 CHECKPOINT_SECONDS = 120.0
 SHOWN_SECONDS = 0.5  # between two looks at how it is going
 PATIENCE = 24  # passes without progress
+STARVED = 0.25  # of a pass
 AHEAD = 3  # blocks for which the system is asked
 PIECES = 0.25  # values of longer rows at a time, for each byte of a block
 
@@ -80,6 +82,7 @@ class Course:
         self.trainer = method.trainer(self.state, np.random.default_rng(seed))
         self.shuffles, self.places = np.random.default_rng([seed, 1]), list[Place]()
         self.inline = threads == 1 or method.reads_blocks
+        self.helpers, self.parsers = 0, 0 if self.inline else min(threads, PARSERS)
         self.ride: Ride | None = None
         self.point, self.sums = (reserved(budget.total // 8, np.float64, budget.huge) for _ in range(2))
         self.kept = Shelf()
@@ -88,6 +91,7 @@ class Course:
         self.history: list[Record] = []
         self.passes = self.read = self.stale = 0
         self.earlier, self.started = 0.0, time.perf_counter()
+        self.idle, self.pass_began = 0.0, self.started
         self.shown = self.saved = self.started
         self.counted = (self.started, 0)
         self.nnz = self.input_d = 0
@@ -119,7 +123,11 @@ class Course:
 
     def turn(self, reader: Inline | Beside) -> Status | None:
         """Take what the reader has brought, work a little, look whether to stop."""
-        brought = reader.bring(wait=self.trainer.fill == 0.0)
+        before = time.perf_counter()
+        brought = reader.bring(wait=not self.trainer.busy)
+        if brought is None and not self.inline:
+            self.trainer.work()
+        self.idle += time.perf_counter() - before
         if isinstance(brought, PassEnd):
             if status := self.end_pass(brought):
                 return status
@@ -127,8 +135,6 @@ class Course:
         elif brought is not None:
             self.take_in(brought)
             self.trainer.work(self.trainer.steps_for(len(brought.y)))
-        elif not self.inline:
-            self.trainer.work()
         self.state.relax(len(brought.y) if isinstance(brought, Brought) else 0)
         return self.end_asked() or self.look()
 
@@ -165,11 +171,10 @@ class Course:
         places = self.places or source.places
         if places is not None and source.any_order:
             source.check()
-            order = self.shuffles.permutation(len(places)).tolist()
-            for done, number in enumerate(order, 1):
-                for soon in order[done + AHEAD - 1 : done + AHEAD]:
-                    source.expect(places[soon])
-                yield source.block_at(places[number])._replace(read=source.size * done // len(places))
+            order = [places[number] for number in self.shuffles.permutation(len(places))]
+            with closing(in_order(source.block_at, self.expected(order), self.helpers)) as found:
+                for done, (_, block) in enumerate(found, 1):
+                    yield block._replace(read=source.size * done // len(places))
             source.check()
             return
         places = []
@@ -178,8 +183,16 @@ class Course:
             yield block
         self.places = places
 
+    def expected(self, order: list[Place]) -> Iterator[Place]:
+        """Places in their order; the system is asked for the bytes of those that come soon."""
+        for number, place in enumerate(order):
+            for soon in order[number + AHEAD : number + AHEAD + 1]:
+                self.problem.source.expect(soon)
+            yield place
+
     def end_pass(self, end: PassEnd) -> Status | None:
         """A certificate, and what follows from it; then freeze for the next pass."""
+        self.get_help()
         self.passes += 1
         self.trainer.end_pass()
         self.sides.check_both()
@@ -203,6 +216,13 @@ class Course:
         if self.keeping.checkpoint and time.perf_counter() - self.saved >= CHECKPOINT_SECONDS:
             self.save()
         return None
+
+    def get_help(self) -> None:
+        """Let others parse from now on, if the trainer was without rows for much of this pass."""
+        now = time.perf_counter()
+        if self.idle > STARVED * (now - self.pass_began):
+            self.helpers = self.parsers
+        self.idle, self.pass_began = 0.0, now
 
     def certified(self) -> Certificate:
         """Of the point that was frozen when the pass began; before the first that was w = 0."""

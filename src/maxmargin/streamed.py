@@ -94,11 +94,14 @@ class TwoSides:
         """+1 and −1 for the rows of a block."""
         if self.positive is not None:
             return np.where(labels == self.positive, 1.0, -1.0)
-        for label in np.unique(labels).tolist():
-            if label not in self.seen:
-                self.check(label, first + int(np.argmax(labels == label)))
-                self.seen.append(label)
-        return np.where(labels == self.seen[0], -1.0, 1.0)
+        below = labels == self.seen[0] if self.seen else np.zeros(len(labels), dtype=np.bool_)
+        if len(self.seen) < 2 or not np.all(below | (labels == self.seen[1])):
+            for label in np.unique(labels).tolist():
+                if label not in self.seen:
+                    self.check(label, first + int(np.argmax(labels == label)))
+                    self.seen.append(label)
+            below = labels == self.seen[0]
+        return np.where(below, -1.0, 1.0)
 
     def check(self, label: Any, row: int) -> None:
         """Refuse what cannot be another class."""

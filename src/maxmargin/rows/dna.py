@@ -21,7 +21,7 @@ from maxmargin.rows.labels import as_whole, is_name
 from maxmargin.rows.memory import Csr
 from maxmargin.rows.parse import shown
 from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
-from maxmargin.rows.streams import Block, blocks, is_plain, opened
+from maxmargin.rows.streams import Block, Stream, blocks, is_plain, opened
 
 END_OF_LINE, BLANK, COMMENT = 10, 32, 35  # \n, space, #
 OTHER = 4
@@ -49,10 +49,11 @@ class DnaSource(OneFile):
         """The rows from there on."""
         self.check()
         place = start
-        for block in self.found(start):
-            place = block.next
-            if len(block.labels):
-                yield block
+        with opened(self.path) as stream:
+            for block in self.found(stream, start):
+                place = block.next
+                if len(block.labels):
+                    yield block
         self.check()
         if place.row == 0:
             raise DataError(f"{self.path}: no rows: each line should read label sequence")
@@ -63,42 +64,43 @@ class DnaSource(OneFile):
 
     def block_at(self, place: Place) -> RowBlock:
         """The block that begins there."""
-        with closing(self.found(place)) as found:
+        with self.stream() as stream, closing(self.found(stream, place)) as found:
             for block in found:
                 if len(block.labels):
                     return block
         raise FileError(f"{self.path}: the file has become shorter since training began: start again")
 
-    def found(self, place: Place) -> Generator[RowBlock]:
+    def found(self, stream: Stream, place: Place) -> Generator[RowBlock]:
         """All blocks from there on, those without rows too."""
-        with opened(self.path) as stream:
-            stream.skip(place.at)
-            for block in blocks(stream, self.capacity // LONGER, self.spare, place.at == 0):
-                text = np.frombuffer(block.text, dtype=np.uint8, count=block.size)
-                labels, spans, lines = self.cut(text, place.line)
-                following = Place(0, place.at + block.size, place.row + len(labels), place.line + lines)
-                rows = words_of(text, spans[:, 2], spans[:, 3], self.k)
-                del text  # the block is filled again
-                read = int(block.part_read * self.size)
-                self.spare.append(block)
-                yield RowBlock(rows, labels, place, following, read)
-                place = following
+        stream.skip(place.at)
+        for block in blocks(stream, self.capacity // LONGER, self.spare, place.at == 0):
+            text = np.frombuffer(block.text, dtype=np.uint8, count=block.size)
+            labels, spans, lines = self.cut(text, place.line)
+            following = Place(0, place.at + block.size, place.row + len(labels), place.line + lines)
+            rows = words_of(text, spans[:, 2], spans[:, 3], self.k)
+            del text  # the block is filled again
+            read = int(block.part_read * self.size)
+            self.spare.append(block)
+            yield RowBlock(rows, labels, place, following, read)
+            place = following
 
     def cut(self, text: np.ndarray, before: int) -> tuple[np.ndarray, np.ndarray, int]:
         """Labels, where they and their sequences are, and how many lines; blank lines and comments hold none."""
         spans = np.empty((int(np.count_nonzero(text == END_OF_LINE)), 5), dtype=np.int64)
         rows, lines, wrong = cut_lines(text, spans)
-        spans, whole = spans[:rows], text.tobytes()
-        labels = [whole[start:stop] for start, stop in spans[:, :2].tolist()]
-        if bad := [labels.index(label) for label in set(labels) if not is_label(label)]:
-            number, label = before + int(spans[min(bad), 4]), labels[min(bad)]
-            raise DataError(f"{self.path}:{number}: label {shown(label)} is not finite, or not UTF-8")
+        spans, codes, firsts = spans[:rows], np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
+        firsts = firsts[: code_labels(text, spans, codes, firsts)]
+        labels = [text[start:stop].tobytes() for start, stop in spans[firsts, :2].tolist()]
+        for row, label in zip(firsts.tolist(), labels, strict=True):
+            if not is_label(label):
+                number = before + int(spans[row, 4])
+                raise DataError(f"{self.path}:{number}: label {shown(label)} is not finite, or not UTF-8")
         if wrong >= 0:
-            parts = whole[wrong:].split(b"\n", 1)[0].split(b"#", 1)[0].split()
+            parts = text[wrong:].tobytes().split(b"\n", 1)[0].split(b"#", 1)[0].split()
             said = shown(parts[1] if len(parts) > 1 else parts[0])
             where = f"{self.path}:{before + lines}"
             raise DataError(f"{where}: {said}: a line should read label sequence, with letters only")
-        return labels_of(labels), spans, lines
+        return labels_of(labels)[codes], spans, lines
 
 
 @lru_cache(1000)
@@ -128,7 +130,7 @@ def rows_of(sequences: Sequence[bytes | str], k: int) -> Csr:
 def words_of(text: np.ndarray, starts: np.ndarray, stops: np.ndarray, k: int) -> Csr:
     """The words of each stretch of a text."""
     most = int(np.sum(np.maximum(stops - starts - k + 1, 0)))
-    values, indices = np.empty(most), np.empty(most, dtype=np.int32)
+    values, indices = np.empty(most, dtype=np.float32), np.empty(most, dtype=np.int32)
     indptr = np.zeros(len(starts) + 1, dtype=np.int64)
     end = count_words(text, starts, stops, k, values, indices, indptr)
     return Csr(values[:end], indices[:end], indptr, int(4**k))
@@ -142,79 +144,131 @@ def cut_lines(text, spans):
     """
     rows = lines = at = 0
     while at < text.size:
-        stop, lines = at, lines + 1
-        parts, inside, comment, letters = 0, False, False, True
-        while stop < text.size and text[stop] != END_OF_LINE:
-            letter = text[stop]
-            comment = comment or letter == COMMENT
-            if comment or letter == BLANK or (9 <= letter <= 13):
-                inside = False
-            else:
-                if not inside:
-                    inside, parts = True, parts + 1
-                    if parts <= 2:
-                        spans[rows, 2 * parts - 2] = stop
-                if parts <= 2:
-                    spans[rows, 2 * parts - 1] = stop + 1
-                letters = letters and (parts < 2 or 65 <= letter & ~32 <= 90)
-            stop += 1
-        if parts == 2 and letters:
+        begin, lines = at, lines + 1
+        at = behind_blanks(text, at)
+        if not at_end(text, at):
+            spans[rows, 0] = at
+            while not (at_end(text, at) or is_blank(text[at])):
+                at += 1
+            spans[rows, 1] = at
+            at = behind_blanks(text, at)
+            spans[rows, 2] = at
+            while at < text.size and 65 <= text[at] & ~32 <= 90:
+                at += 1
+            spans[rows, 3] = at
+            at = behind_blanks(text, at)
+            if spans[rows, 2] == spans[rows, 3] or not at_end(text, at):
+                return rows, lines, begin
             spans[rows, 4] = lines
             rows += 1
-        elif parts > 0:
-            return rows, lines, at
-        at = stop + 1
+        while at < text.size and text[at] != END_OF_LINE:
+            at += 1
+        at += 1
     return rows, lines, -1
+
+
+@compiled
+def at_end(text, at):
+    """Whether nothing is left of a line but a comment."""
+    return at >= text.size or text[at] == END_OF_LINE or text[at] == COMMENT
+
+
+@compiled
+def is_blank(letter):
+    """A space or a tab, and what old printers knew."""
+    return letter == BLANK or (9 <= letter <= 13 and letter != END_OF_LINE)
+
+
+@compiled
+def behind_blanks(text, at):
+    """Where the line goes on."""
+    while at < text.size and is_blank(text[at]):
+        at += 1
+    return at
+
+
+@compiled
+def code_labels(text, spans, codes, firsts):
+    """Number the labels, the same text the same number, and note where each comes first; how many there are."""
+    count = 0
+    for i in range(codes.size):
+        k = 0
+        while k < count and not alike(text, spans[i, 0], spans[i, 1], spans[firsts[k], 0], spans[firsts[k], 1]):
+            k += 1
+        if k == count:
+            firsts[k] = i
+            count += 1
+        codes[i] = k
+    return count
+
+
+@compiled
+def alike(text, start, stop, other, other_stop):
+    """Whether two stretches of a text are the same."""
+    while start < stop and other < other_stop and text[start] == text[other]:
+        start, other = start + 1, other + 1
+    return start == stop and other == other_stop
 
 
 @compiled
 def count_words(text, starts, stops, k, values, indices, indptr):
     """Count the words of every sequence, sorted, and divide by the length of the counts."""
-    to, mask, longest = 0, (1 << (2 * k)) - 1, 1
+    to, mask, longest = 0, np.uint32((1 << (2 * k)) - 1), 1
     for i in range(starts.size):
         longest = max(longest, stops[i] - starts[i])
-    words, spare = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
+    words, spare = np.empty(longest, dtype=np.uint32), np.empty(longest, dtype=np.uint32)
+    places = np.empty((-(-2 * k // 8), 256), dtype=np.int64)
     for i in range(starts.size):
-        found, word, letters = 0, 0, 0
+        found, word, letters = 0, np.uint32(0), 0
+        places[:, :] = 0
         for p in range(starts[i], stops[i]):
             code = CODES[text[p]]
             if code == OTHER:
                 letters = 0
                 continue
-            word = ((word << 2) | code) & mask
+            word = ((word << np.uint32(2)) | np.uint32(code)) & mask
             letters += 1
             if letters >= k:
-                words[found] = word
+                words[np.uintp(found)] = word
                 found += 1
-        first, square = to, 0.0
-        words, spare = in_order(words, spare, found, 2 * k)
+                for digit in range(places.shape[0]):
+                    places[np.uintp(digit), digit_of(word, digit)] += 1
+        words, spare = in_order(words, spare, found, places)
+        first = to
         for p in range(found):
             if to > first and indices[to - 1] == words[p]:
                 values[to - 1] += 1.0
             else:
                 indices[to], values[to] = words[p], 1.0
                 to += 1
+        square = 0.0
         for p in range(first, to):
-            square += values[p] * values[p]
+            square += np.float64(values[p]) * values[p]
+        length = np.sqrt(square)
         for p in range(first, to):
-            values[p] /= np.sqrt(square)
+            values[p] /= length
         indptr[i + 1] = to
     return to
 
 
 @compiled
-def in_order(words, spare, found, bits):
-    """The words sorted, eight bits after eight bits, and the memory that is free now."""
-    starts = np.empty(257, dtype=np.int64)
-    for shift in range(0, bits, 8):
-        starts[:] = 0
+def digit_of(word, digit):
+    """Eight bits of a word, the last ones first."""
+    return np.uintp((word >> np.uint32(8 * digit)) & np.uint32(255))
+
+
+@compiled
+def in_order(words, spare, found, places):
+    """The words sorted, eight bits after eight bits, and the memory that is free now; `places` counts these bits."""
+    for digit in range(places.shape[0]):
+        start = 0
+        for value in range(256):
+            count = places[digit, value]
+            places[digit, value] = start
+            start += count
         for p in range(found):
-            starts[((words[p] >> shift) & 255) + 1] += 1
-        for digit in range(256):
-            starts[digit + 1] += starts[digit]
-        for p in range(found):
-            digit = (words[p] >> shift) & 255
-            spare[starts[digit]] = words[p]
-            starts[digit] += 1
+            value = digit_of(words[np.uintp(p)], digit)
+            spare[np.uintp(places[np.uintp(digit), value])] = words[np.uintp(p)]
+            places[np.uintp(digit), value] += 1
         words, spare = spare, words
     return words, spare

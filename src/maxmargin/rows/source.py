@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -22,6 +22,7 @@ import numpy as np
 
 from maxmargin.errors import DataError, FileError
 from maxmargin.rows.memory import Rows
+from maxmargin.rows.streams import Stream, open_for
 
 
 class Place(NamedTuple):
@@ -145,6 +146,17 @@ class OneFile:
         self.unchanged = Unchanged(self.path)
         self.size = self.unchanged.check()
         self.left_out, self.bad = 0, list[str]()
+        self.streams: list[Stream] = []  # open, and not in use
+
+    @contextmanager
+    def stream(self) -> Iterator[Stream]:
+        """The file, open; it stays so for the next who wants it, as often as there are threads that do so at once."""
+        try:
+            stream = self.streams.pop()
+        except IndexError:
+            stream = open_for(self, self.path)
+        yield stream
+        self.streams.append(stream)
 
     @property
     def name(self) -> str:
@@ -159,8 +171,12 @@ class OneFile:
         """Ask the system to fetch the bytes of that block, where it takes such requests."""
         start, size = self.bytes_at(place)
         if size and hasattr(os, "posix_fadvise"):
-            with suppress(OSError), self.path.open("rb") as file:
-                os.posix_fadvise(file.fileno(), start, size, os.POSIX_FADV_WILLNEED)
+            with suppress(OSError):
+                file = os.open(self.path, os.O_RDONLY)
+                try:
+                    os.posix_fadvise(file, start, size, os.POSIX_FADV_WILLNEED)
+                finally:
+                    os.close(file)
 
     def bytes_at(self, place: Place) -> tuple[int, int]:
         """Where the bytes of a block begin, and about how many they are; none if that is not known."""

@@ -134,7 +134,10 @@ def _begun(rest: bytes, capacity: int, spare: list[Block]) -> Block:
     """A block that begins with the rest of another, and has room for more."""
     while capacity < len(rest) + 2:
         capacity *= 2
-    block = spare.pop() if spare else Block(capacity)
+    try:
+        block = spare.pop()  # another thread may have been quicker
+    except IndexError:
+        block = Block(capacity)
     if block.capacity != capacity:
         block = Block(capacity)
     block.text[: len(rest)] = rest

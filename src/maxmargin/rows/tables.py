@@ -45,7 +45,7 @@ class TableSource(OneFile):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.facts = block_file_facts(self.path) if self.kind == "arrow" else None
-        self.opened: Any = None
+        self.readers: list[Any] = []  # open, and not in use
         self.names: list[str] | None = None  # of the columns that hold features
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
@@ -80,17 +80,20 @@ class TableSource(OneFile):
         return self.places is not None
 
     def block_at(self, place: Place) -> RowBlock:
-        """One batch of an Arrow file, which stays open for the next."""
+        """One batch of an Arrow file, which stays open for the next: as often as there are readers at once."""
         import pyarrow as pa
 
         try:
-            if self.opened is None:
-                self.opened = opened(pa.OSFile(str(self.path)), self.capacity >= LARGE)
-            batch = self.opened.get_batch(place.at)
+            try:
+                reader = self.readers.pop()
+            except IndexError:
+                reader = opened(pa.OSFile(str(self.path)), self.capacity >= LARGE)
+            batch, total = reader.get_batch(place.at), reader.num_record_batches
         except (pa.ArrowException, OSError) as error:
             raise FileError(f"{self.path}: cannot read as {self.kind}: {' '.join(str(error).split())}") from error
+        self.readers.append(reader)
         rows, labels = self.taken(batch, place.row)
-        total, last = self.opened.num_record_batches, place.row + batch.num_rows
+        last = place.row + batch.num_rows
         read = self.size * (place.at + 1) // total
         return RowBlock(rows, labels, place, Place(0, place.at + 1, last), read)
 

@@ -7,15 +7,14 @@ refused by line, with the remedy; or every line that is wrong is left out, and c
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.cores import in_order
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.rows.labels import all_refused
 from maxmargin.rows.parse import LARGEST_INDEX, Parsed, Room, explanation, parse
@@ -116,27 +115,6 @@ def text_task(path: Path, zero_based: bool, d: int | None, lenient: bool = False
     return Task(path, base, d, LARGEST_INDEX - base if d is None else d - 1, lenient, [], [])
 
 
-def in_order(
-    function: Callable[[Block], Answer], blocks: Iterator[Block], threads: int
-) -> Iterator[tuple[Block, Answer]]:
-    """Each block with its answer, in order; the caller's thread reads, a block a thread ahead at most."""
-    if threads == 1:
-        yield from ((block, function(block)) for block in blocks)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[tuple[Block, Future[Answer]]] = deque()
-        try:
-            for block in blocks:
-                waiting.append((block, pool.submit(function, block)))
-                if len(waiting) > threads:
-                    first, answer = waiting.popleft()
-                    yield first, answer.result()
-            for first, answer in waiting:
-                yield first, answer.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
 def settle(block: Block, room: Room, parsed: Parsed) -> list[int]:
     """Let float() decide what compiled code could not; where there are values that are not finite."""
     address, faults = block.address(), []
@@ -185,7 +163,7 @@ def parsed_stream(stream: Stream, task: Task, threads: int, capacity: int, start
     """The same for a file that is open."""
     stream.skip(start)
     cut = blocks(stream, capacity, task.spare_blocks, start == 0)
-    for block, (room, parsed, bad) in in_order(task.parse, cut, threads):
+    for block, (room, parsed, bad) in in_order(task.parse, cut, threads if threads > 1 else 0):
         if parsed.size < block.size:
             raise DataError(complaint(task, block, parsed.size, lines))
         said = [complaint(task, block, position, lines) for position in bad]

@@ -12,7 +12,7 @@ from maxmargin.errors import DataError, FileError
 from maxmargin.rows.labels import label_array
 from maxmargin.rows.memory import Csr
 from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
-from maxmargin.rows.streams import Stream, is_plain, open_for
+from maxmargin.rows.streams import is_plain
 from maxmargin.rows.text_blocks import BLOCK, NARROW, Found, parsed_blocks, parsed_stream, text_task
 
 TOLD = 5  # lines that were left out and are told of
@@ -34,7 +34,6 @@ class TextSource(OneFile):
         self.facts: Facts | None = None
         self.places: list[Place] | None = None
         self.any_order = is_plain(self.path)
-        self.stream: Stream | None = None
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """Parse from there on."""
@@ -60,10 +59,11 @@ class TextSource(OneFile):
         return place.at, self.capacity
 
     def block_at(self, place: Place) -> RowBlock:
-        """Parse one block; the file stays open for the next."""
-        if self.stream is None:
-            self.stream = open_for(self, self.path)
-        with closing(parsed_stream(self.stream, self.task, 1, self.capacity, place.at, place.line)) as found_blocks:
+        """Parse one block."""
+        with (
+            self.stream() as stream,
+            closing(parsed_stream(stream, self.task, 1, self.capacity, place.at, place.line)) as found_blocks,
+        ):
             for found in found_blocks:
                 block = self.block(found, place)
                 if found.parsed.rows:

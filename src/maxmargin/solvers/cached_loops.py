@@ -42,6 +42,7 @@ PER_ROW = 2.0  # dual steps in the cache for each row that is read, at first; wh
 LEAST, MOST = 0.125, 8.0  # of them,
 FASTER = 1.1  # and how they change with every block
 WORTH = 2.0  # a step in the cache is as dear as the half of a row that comes
+DEAR = 4.0  # a row that comes, with reading, parsing and the certificate, is as dear as so many steps in the cache
 RECENT = 0.1  # the weight of the last block in what steps gain on average
 
 
@@ -72,6 +73,11 @@ class CacheTrainer(Holder):
         self.per_row, self.from_coming, self.from_held = PER_ROW, 0.0, 0.0
         self.round = self.sweep = 0
         self.seed = int(rng.integers(1 << 62))
+
+    @property
+    def busy(self) -> bool:
+        """Whether steps in the cache gain so much that those who read should not have this core to themselves."""
+        return self.fill > 0.0 and DEAR * self.from_held >= self.from_coming
 
     def take_in(self, rows: Rows, y: np.ndarray, first: int) -> None:
         """Rows that the reader brings."""

@@ -42,6 +42,10 @@ class Trainer(Protocol):
     def fill(self) -> float:
         """What part of its memory is in use."""
 
+    @property
+    def busy(self) -> bool:
+        """Whether there is something to do that is worth it while no rows come."""
+
     def take_in(self, rows: Rows, y: np.ndarray, first: int) -> None:
         """Rows that have come, examples `first` and on."""
 
@@ -70,6 +74,11 @@ class Holder:
     def fill(self) -> float:
         """What part of the cache is in use."""
         return self.cache.fill if self.cache else 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Never: all is done when rows come."""
+        return False
 
     def cache_for(self, rows: Rows, first: int) -> RowCache:
         """The cache, if these rows can be held in it beside the others."""
