@@ -49,8 +49,11 @@ class Budget:
 
     def on_disk(self, n: float, d: int) -> bool:
         """Whether so many dual variables should be in a file: they are too many, or leave too little for rows."""
-        in_memory = EXAMPLE * n
-        return in_memory > ON_DISK * self.total or self.left(n, d, in_memory) < ROWS * self.total
+        return self.too_many(n) or self.left(n, d, EXAMPLE * n) < ROWS * self.total
+
+    def too_many(self, n: float) -> bool:
+        """Whether two numbers each of so many examples take too much of the memory."""
+        return EXAMPLE * n > ON_DISK * self.total
 
     def for_rows(self, n: float, d: int) -> int:
         """What is left for rows; refused if that is nothing."""

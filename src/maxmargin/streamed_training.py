@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -30,7 +31,7 @@ from maxmargin.rows.memory import count_columns
 from maxmargin.rows.open_source import open_source
 from maxmargin.rows.source import Facts, Source
 from maxmargin.rows.tables import TableSource
-from maxmargin.rows.variables import POSITIVE
+from maxmargin.rows.variables import POSITIVE, in_file
 from maxmargin.scratch import forget, tidy
 from maxmargin.solve import Callback, Keeping, Limits
 from maxmargin.solvers.passing import PART, Method
@@ -164,7 +165,9 @@ def result_of(
     check_kept(classes)
     d, first = max(part.d for part in parts), parts[0]
     expand = {"expand": order.expansion.text, "input_d": max(part.input_d for part in parts)} if order.expansion else {}
-    support, signed = support_of(first) if len(parts) == 1 else (np.zeros(0, dtype=np.intp), np.zeros((len(parts), 0)))
+    support, signed = np.zeros(0, dtype=np.intp), np.zeros((len(parts), 0))
+    if len(parts) == 1:
+        support, signed = support_of(first, order.budget)
     training = {
         "options": vars(order.method).copy(), "loss": order.loss, "bias": order.bias,
         "bias_scale": float(order.bias_scale), "solver": order.method.name, "tol": order.limits.tol, "seed": order.seed,
@@ -205,14 +208,19 @@ def oriented(part: PassedOutcome) -> PassedOutcome:
     return part
 
 
-def support_of(part: PassedOutcome) -> tuple[np.ndarray, np.ndarray]:
-    """The examples with an α above zero, and that α with the sign of its label; some at a time: α may be in a file."""
+def support_of(part: PassedOutcome, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
+    """The examples with an α above zero, and that α with the sign of its label; in files, if they are many.
+
+    They are looked at some at a time: α may be in a file itself.
+    """
     pieces = [slice(start, start + PART) for start in range(0, len(part.alpha), PART)]
     count = 0
     for piece in pieces:
         count += int(np.count_nonzero(part.alpha[piece] > 0.0))
         forget(part.alpha)
-    support, signed, at = np.empty(count, dtype=np.intp), np.empty(count), 0
+    many = count > 0 and budget.too_many(count)
+    make = partial(in_file, what="support vectors") if many else np.empty
+    support, signed, at = make(count, np.intp), make(count, np.float64), 0
     for piece in pieces:
         alpha, marks = part.alpha[piece], part.marks[piece]
         found = np.flatnonzero(alpha > 0.0)
@@ -220,5 +228,6 @@ def support_of(part: PassedOutcome) -> tuple[np.ndarray, np.ndarray]:
         support[here] = found + piece.start
         signed[here] = np.where(marks[found] & POSITIVE, alpha[found], -alpha[found])
         at = here.stop
-        forget(part.alpha)
+        for array in (part.alpha, support, signed):
+            forget(array)
     return support, signed[None, :]

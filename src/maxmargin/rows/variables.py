@@ -7,11 +7,15 @@ are mostly at an end, so that few of them cost a page of the file.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from typing import NamedTuple
 
 import numpy as np
 
 from maxmargin.compiled import compiled
+from maxmargin.scratch import FileMap
+from maxmargin.shelf import no_room
 
 HELD, POSITIVE, AT_ZERO, AT_TOP = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(8)
 ENDS = np.uint8(AT_ZERO | AT_TOP)
@@ -29,6 +33,21 @@ class Variables(NamedTuple):
 def variables_of(marks: np.ndarray, numbers: np.ndarray, top: float) -> Variables:
     """With nothing written yet."""
     return Variables(marks, numbers, float(top), np.zeros(1, dtype=np.int64))
+
+
+def in_file(size: int, kind: type, what: str) -> np.ndarray:
+    """So many zeros in a file without a name, with its room on the disk: one that is full is an error now, no crash."""
+    needed = size * np.dtype(kind).itemsize
+    try:
+        with tempfile.TemporaryFile() as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, needed)
+            else:
+                os.truncate(file.fileno(), needed)
+            mapping = FileMap(file.fileno(), needed)
+    except OSError as error:
+        raise no_room(needed, what, error) from error
+    return np.frombuffer(mapping, dtype=kind, count=size)
 
 
 def spelt_out(variables: Variables, part: slice) -> np.ndarray:

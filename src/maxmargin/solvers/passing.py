@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
-import tempfile
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,23 +12,14 @@ from maxmargin.dual_terms import DualTerm
 from maxmargin.errors import FileError
 from maxmargin.rows.cache import RowCache
 from maxmargin.rows.memory import Rows, count_columns, count_rows
-from maxmargin.rows.variables import POSITIVE, spelt_out, variables_of
+from maxmargin.rows.variables import POSITIVE, in_file, spelt_out, variables_of
 from maxmargin.scratch import FileMap, forget, memory_of, reserved
-from maxmargin.shelf import no_room
 from maxmargin.solvers.dual_coordinate import PULL
 from maxmargin.streamed import Streamed
 
 PART = 1 << 16  # examples at once, where all are looked at
 SCATTERED = 1 << 12  # examples at once that may each be on a page of its own
 AROUND = 1 << 16  # bytes
-
-
-def reserve(file: int, size: int) -> None:
-    """Make a file that large, with its room on the disk: a disk that is full is an error now, and no crash later."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file, 0, size)
-    else:
-        os.truncate(file, size)
 
 
 class Trainer(Protocol):
@@ -184,13 +173,7 @@ class Passing:
         """So many zeros."""
         if not self.budget.on_disk(size, self.d):
             return reserved(size, np.float64)
-        try:
-            with tempfile.TemporaryFile() as file:
-                reserve(file.fileno(), 8 * size)
-                mapping = FileMap(file.fileno(), 8 * size)
-        except OSError as error:
-            raise no_room(8 * size, "dual variables", error) from error
-        return np.frombuffer(mapping, dtype=np.float64, count=size)
+        return in_file(size, np.float64, "dual variables")
 
     def relax(self, read: int) -> None:
         """Let the file have back what memory holds of it, once that is much.
