@@ -20,7 +20,8 @@ LEAST = 4 << 20  # bytes: below, there is no room for the blocks of a file
 ASIDE = 0.1  # of the memory, for what no plan foresees
 MOST_BLOCK, LEAST_BLOCK = 1 << 20, 1 << 15  # bytes of text that are parsed at once
 BLOCKS = 24  # times the size of a block, for text, parsed rows and rows that wait
-PARSERS = 4  # threads that parse at once, at most: each holds some of these blocks
+PARSERS = 4  # threads that parse at once, at most: each holds some of these blocks,
+A_PARSER = 8_000_000  # and one more for so many bytes
 FEATURE = 3 * 8  # bytes: w, the w that is being certified, and w(α)
 EXAMPLE = 2 * 8  # bytes: α, and the α that is being certified
 MARK = 1
@@ -46,6 +47,10 @@ class Budget:
     def huge(self) -> bool:
         """Whether to take memory by megabytes."""
         return self.total >= HUGE
+
+    def parsers(self, threads: int) -> int:
+        """How many threads may parse beside the one that reads: none in a memory whose blocks are too small for it."""
+        return int(min(threads, PARSERS, self.total // A_PARSER))
 
     def on_disk(self, n: float, d: int) -> bool:
         """Whether so many dual variables should be in a file: they are too many, or leave too little for rows."""

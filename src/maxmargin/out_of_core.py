@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.budget import PARSERS, Budget
+from maxmargin.budget import Budget
 from maxmargin.certificate import Certificate
 from maxmargin.checkpoint import check_identity, recall
 from maxmargin.cores import in_order
@@ -82,7 +82,7 @@ class Course:
         self.trainer = method.trainer(self.state, np.random.default_rng(seed))
         self.shuffles, self.places = np.random.default_rng([seed, 1]), list[Place]()
         self.inline = threads == 1 or method.reads_blocks
-        self.helpers, self.parsers = 0, 0 if self.inline else min(threads - 1, PARSERS)
+        self.helpers, self.parsers = 0, 0 if self.inline else budget.parsers(threads)
         self.ride: Ride | None = None
         self.point, self.sums = (reserved(budget.total // 8, np.float64, budget.huge) for _ in range(2))
         self.kept = Shelf()

@@ -41,26 +41,38 @@ def scratch(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 class Lender:
-    """Memory that is lent to an object as long as it lives, and then to the next one."""
+    """Memory that is lent to an object as long as it lives, and then to the next one; some of it is kept for that."""
 
-    def __init__(self) -> None:
+    def __init__(self, some: int = SOME) -> None:
+        self.some = some
         self.lock, self.free = threading.Lock(), list[mmap.mmap]()
         self.returned: deque[mmap.mmap] = deque()
 
-    def lend(self, to: object, size: int, dtype: type) -> np.ndarray:
-        """An array with whatever is in it; the system hands out new pages one by one as they are written to."""
+    def lend(self, to: object | None, size: int, dtype: type) -> np.ndarray:
+        """An array with whatever is in it; the system hands out new pages one by one as they are written to.
+
+        Without an object it is lent to the array itself, and whatever is a view of it.
+        """
         needed = max(size, 1) * np.dtype(dtype).itemsize
         memory = self.held(needed) or untouched(needed)
-        if len(memory) <= LENT:
-            weakref.finalize(to, self.returned.append, memory)  # it may run at any moment: no lock, nothing else
-        return np.frombuffer(memory, dtype, count=size)
+        array: np.ndarray = np.frombuffer(memory, dtype, count=size)
+        if len(memory) <= LENT:  # what is called at the end may be so at any moment: no lock, nothing else
+            weakref.finalize(array if to is None else to, self.returned.append, memory).atexit = False
+        return array
+
+    def lend_pairs(self, size: int, values: type, indices: type) -> tuple[np.ndarray, np.ndarray]:
+        """Room for so many values with their indices, of one of few sizes, so that others like it will do next time."""
+        middle = size * np.dtype(values).itemsize
+        end = middle + size * np.dtype(indices).itemsize
+        both = self.lend(None, 1 << max(end, 1).bit_length(), np.uint8)  # what is not written to takes no memory
+        return both[:middle].view(values), both[middle:end].view(indices)
 
     def held(self, needed: int) -> mmap.mmap | None:
         """What is free and large enough; of all that is free, the largest few are kept."""
         with self.lock:
             while self.returned:
                 self.free.append(self.returned.popleft())
-            self.free = sorted(self.free, key=len)[-SOME:]
+            self.free = sorted(self.free, key=len)[-self.some :]
             place = next((k for k, memory in enumerate(self.free) if len(memory) >= needed), None)
             return None if place is None else self.free.pop(place)
 

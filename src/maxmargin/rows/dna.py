@@ -22,6 +22,7 @@ from maxmargin.rows.memory import Csr
 from maxmargin.rows.parse import shown
 from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
 from maxmargin.rows.streams import Block, Stream, blocks, is_plain, opened
+from maxmargin.scratch import Lender
 
 END_OF_LINE, BLANK, COMMENT = 10, 32, 35  # \n, space, #
 OTHER = 4
@@ -77,7 +78,7 @@ class DnaSource(OneFile):
             text = np.frombuffer(block.text, dtype=np.uint8, count=block.size)
             labels, spans, lines = self.cut(text, place.line)
             following = Place(0, place.at + block.size, place.row + len(labels), place.line + lines)
-            rows = words_of(text, spans[:, 2], spans[:, 3], self.k)
+            rows = words_of(text, spans[:, 2], spans[:, 3], self.k, self.lender)
             del text  # the block is filled again
             read = int(block.part_read * self.size)
             self.spare.append(block)
@@ -124,13 +125,13 @@ def rows_of(sequences: Sequence[bytes | str], k: int) -> Csr:
     """The words of each sequence."""
     texts = [text.encode() if isinstance(text, str) else text for text in sequences]
     ends = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)]).astype(np.int64)
-    return words_of(np.frombuffer(b"".join(texts), dtype=np.uint8), ends[:-1], ends[1:], k)
+    return words_of(np.frombuffer(b"".join(texts), dtype=np.uint8), ends[:-1], ends[1:], k, Lender())
 
 
-def words_of(text: np.ndarray, starts: np.ndarray, stops: np.ndarray, k: int) -> Csr:
+def words_of(text: np.ndarray, starts: np.ndarray, stops: np.ndarray, k: int, lender: Lender) -> Csr:
     """The words of each stretch of a text."""
     most = int(np.sum(np.maximum(stops - starts - k + 1, 0)))
-    values, indices = np.empty(most, dtype=np.float32), np.empty(most, dtype=np.int32)
+    values, indices = lender.lend_pairs(most, np.float32, np.int32)
     indptr = np.zeros(len(starts) + 1, dtype=np.int64)
     end = count_words(text, starts, stops, k, values, indices, indptr)
     return Csr(values[:end], indices[:end], indptr, int(4**k))

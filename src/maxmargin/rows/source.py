@@ -23,6 +23,9 @@ import numpy as np
 from maxmargin.errors import DataError, FileError
 from maxmargin.rows.memory import Rows
 from maxmargin.rows.streams import Stream, open_for
+from maxmargin.scratch import Lender
+
+AT_ONCE = 4  # blocks whose memory is used again
 
 
 class Place(NamedTuple):
@@ -147,6 +150,7 @@ class OneFile:
         self.size = self.unchanged.check()
         self.left_out, self.bad = 0, list[str]()
         self.streams: list[Stream] = []  # open, and not in use
+        self.lender = Lender(AT_ONCE)
 
     @contextmanager
     def stream(self) -> Iterator[Stream]:

@@ -84,8 +84,9 @@ class TextSource(OneFile):
         width = int(indices.max()) + 1 if pairs else 0
         indptr = np.zeros(count + 1, dtype=np.int64)
         indptr[1:] = found.room.ends[:count]
-        kind = np.int32 if width <= NARROW else np.int64
-        return Csr(found.room.values[:pairs].copy(), indices.astype(kind), indptr, self.d or width)
+        values, columns = self.lender.lend_pairs(pairs, np.float64, np.int32 if width <= NARROW else np.int64)
+        values[:], columns[:] = found.room.values[:pairs], indices
+        return Csr(values, columns, indptr, self.d or width)
 
 
 def labels(found: Found) -> np.ndarray:
