@@ -18,11 +18,13 @@ from problems import overlapping
 from scipy import sparse
 
 import maxmargin
+from maxmargin import budget, out_of_core
 from maxmargin.budget import LEAST, Budget, checked_memory, words
 from maxmargin.certificate import Point, certify
 from maxmargin.errors import DataError, FileError, ParameterError, RefusedError
 from maxmargin.losses import find_loss
 from maxmargin.problem import pose
+from maxmargin.rows import source as source_module
 from maxmargin.rows.blocks import convert
 from maxmargin.rows.cache import RowCache
 from maxmargin.rows.memory import Dense
@@ -341,8 +343,57 @@ def test_a_checkpoint_of_another_training_is_refused(file, tmp_path):
         maxmargin.train(file, solver="cached_loops", memory=TIGHT, C=0.2, checkpoint=kept, resume=True)
 
 
+@pytest.fixture(params=[False, True], ids=["alone", "helped"])
+def helped(request, monkeypatch):
+    """Whether other threads parse, also where the trainer is not without rows and memory is small."""
+    if request.param:
+        monkeypatch.setattr(budget, "A_PARSER", 1)
+        monkeypatch.setattr(out_of_core, "STARVED", -1.0)
+    return request.param
+
+
+def test_other_threads_parse_where_the_trainer_is_without_rows(file, helped, monkeypatch):
+    block_at, threads = TextSource.block_at, set()
+
+    def noting(self, place):
+        threads.add(threading.current_thread().name)
+        return block_at(self, place)
+
+    monkeypatch.setattr(TextSource, "block_at", noting)
+    result = maxmargin.train(file, solver="cached_loops", memory=TIGHT, C=0.1, tol=1e-3, threads=2)
+    assert result.status is maxmargin.Status.CONVERGED
+    if helped:
+        assert threads
+        assert "maxmargin-reader" not in threads
+
+
+def test_many_support_vectors_are_in_a_file(file, monkeypatch):
+    monkeypatch.setattr(Budget, "too_many", lambda self, n: True)
+    result = maxmargin.train(file, solver="cached_loops", memory=TIGHT, C=0.1, tol=1e-3, threads=1)
+    support, signed = result.model.support, result.model.dual_coef[0]
+    assert isinstance(memory_of(support), FileMap)
+    X, y = maxmargin.read(file)
+    assert np.array_equal(support, np.flatnonzero(result.alpha > 0.0))
+    np.testing.assert_array_equal(signed, result.alpha[support] * y[support])
+
+
+@pytest.mark.parametrize("kept_open", [0, 64])
+def test_several_files_share_memory_and_few_stay_open(file, kept_open, tmp_path, monkeypatch):
+    monkeypatch.setattr(source_module, "OPEN", kept_open)
+    lines = file.read_text().splitlines(keepends=True)
+    for part in range(6):
+        (tmp_path / f"{part}.svm").write_text("".join(lines[1000 * part : 1000 * (part + 1)]))
+    source = open_source(str(tmp_path / "*.svm"), capacity=1 << 15)
+    places = [block.place for block in source.blocks()]
+    for place in places:
+        source.block_at(place)
+    assert len({id(part.lender) for part in source.parts}) == 1
+    assert len({id(part.task.spare) for part in source.parts}) == 1
+    assert sum(len(part.streams) for part in source.parts) == (6 if kept_open else 0)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_reader_that_dies_ends_the_training_with_its_error(file, threads, monkeypatch):
+def test_a_reader_that_dies_ends_the_training_with_its_error(file, threads, helped, monkeypatch):
     block_at, calls = TextSource.block_at, []
 
     def dying(self, place):
@@ -354,11 +405,12 @@ def test_a_reader_that_dies_ends_the_training_with_its_error(file, threads, monk
     monkeypatch.setattr(TextSource, "block_at", dying)
     with pytest.raises(OSError, match="Input/output error"):
         maxmargin.train(file, solver="cached_loops", memory=TIGHT, C=0.1, tol=1e-9, threads=threads)
-    assert not [thread for thread in threading.enumerate() if thread.name == "maxmargin-reader"]
+    names = [thread.name for thread in threading.enumerate()]
+    assert not [name for name in names if name == "maxmargin-reader" or name.startswith("maxmargin-helper")]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_file_that_shrinks_or_grows_while_training_is_an_error(file, threads, tmp_path):
+def test_a_file_that_shrinks_or_grows_while_training_is_an_error(file, threads, helped, tmp_path):
     for change in (lambda text: text[: len(text) // 2], lambda text: text + b"1 1:1\n"):
         copy = tmp_path / "rows.svm"
         copy.write_bytes(file.read_bytes())

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import EVERY_BIAS, EVERY_LOSS, overlapping, posed, reference_optimum
 
+from maxmargin import passes
 from maxmargin.certificate import Certificate, Point, certify, feasible, primal_of
 
 every_loss = pytest.mark.parametrize("loss", EVERY_LOSS)
@@ -26,6 +29,28 @@ def test_weak_duality_holds_at_random_points(loss, bias, seed, C, scale):
     for point in points:
         certificate = certify(problem, point).certificate
         assert certificate.gap >= -1e-9 * certificate.primal
+
+
+@every_loss
+@every_bias
+@pytest.mark.parametrize("threads", [1, 3])
+def test_both_sides_at_once_are_what_each_is_alone(loss, bias, threads, monkeypatch):
+    monkeypatch.setattr(passes, "NEAR", 16 * 7)
+    monkeypatch.setattr(passes, "WIDE", 1)
+    X, y = overlapping(n=500, d=7)
+    rng = np.random.default_rng(0)
+    problem = replace(posed(X, y, loss=loss, bias=bias, C=2.0, bias_scale=0.7), threads=threads)
+    w, b = rng.normal(size=7), rng.normal() if bias != "none" else 0.0
+    for alpha in (2.0 * rng.random(500), None):
+        found = certify(problem, Point(w, b, alpha))
+        m = y * (X @ found.w + found.b)
+        if alpha is not None or bias != "free":
+            wanted = feasible(problem, -problem.C * problem.loss.slope(m) if alpha is None else alpha)
+            np.testing.assert_allclose(found.alpha, wanted, rtol=1e-12)
+        s = float(np.sum(found.alpha * y))
+        dual = problem.dual(found.alpha, X.T @ (found.alpha * y), problem.bias_square * s)
+        assert found.certificate.dual == pytest.approx(dual, rel=1e-10)
+        assert found.certificate.primal == pytest.approx(problem.primal(found.w, found.b, m), rel=1e-12)
 
 
 @every_loss

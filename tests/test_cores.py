@@ -141,6 +141,31 @@ def test_memory_is_lent_again_and_never_to_two_at_once():
     assert address(lender.lend(four, 500, np.float32)) != place
 
 
+def test_memory_of_pairs_is_lent_as_long_as_a_part_of_one_of_them_lives():
+    lender = Lender(4)
+    values, indices = lender.lend_pairs(1000, np.float32, np.int32)
+    values[:], indices[:] = 1.0, np.arange(1000)
+    part = indices[10:20].reshape(2, 5)
+    place = address(values)
+    del values, indices
+    gc.collect()
+    others = [lender.lend_pairs(1000, np.float32, np.int32) for _ in range(3)]
+    for other in others:
+        other[0][:], other[1][:] = -1.0, -1
+    assert np.array_equal(part.ravel(), np.arange(10, 20))
+    del part
+    gc.collect()
+    assert address(lender.lend_pairs(900, np.float32, np.int32)[0]) == place
+
+
+def test_memory_that_is_far_too_large_is_not_kept():
+    lender = Lender(4, waste=8)
+    lender.lend(None, 1 << 20, np.uint8)
+    gc.collect()
+    assert lender.held(1 << 10) is None
+    assert not lender.free
+
+
 def test_memory_of_an_odd_size_is_lent_for_another_type():
     lender, one, two = Lender(), Borrower(), Borrower()
     lender.lend(one, 9, np.float32)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from problems import EVERY_BIAS, EVERY_LOSS, STORAGES, overlapping, posed
 
-from maxmargin.certificate import certify
+import maxmargin
+from maxmargin.certificate import Point, certify
 from maxmargin.choose import choose
 from maxmargin.rows.memory import count_rows
 from maxmargin.rows.pick import pick
@@ -116,3 +117,17 @@ def test_newton_knows_its_gap(loss, bias):
         newton.advance(problem, state, rng)
         gap = certify(problem, newton.point(problem, state)).certificate.relative_gap
         assert state.estimate == pytest.approx(gap, rel=1e-4, abs=1e-14)
+
+
+def test_a_warm_start_from_too_far_begins_anew_and_one_from_near_goes_on():
+    X, y = overlapping(n=3000, d=5)
+    exact = maxmargin.train(X, y, C=1.0, solver="second_order", tol=1e-8, bias="none")
+    problem = posed(X, y, C=1.0, bias="none")
+    solver = SOLVER
+    near, far = Point(exact.model.w[0], 0.0, exact.alpha), Point(-exact.model.w[0], 0.0, np.zeros(3000))
+    for point, begun in ((near, 1), (far, 0), (Point(exact.model.w[0]), 1)):
+        state = solver.start(problem, point)
+        assert state.given
+        solver.learn(problem, state, certify(problem, solver.point(problem, state)))
+        assert (state.given, state.round) == (False, begun)
+        assert solve(problem, solver, Limits(tol=1e-6), warm=point).certificate.relative_gap <= 1e-6

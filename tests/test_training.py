@@ -172,6 +172,7 @@ def test_a_bad_parameter_is_named_with_its_value(options, words):
         (np.ones((2, 2)), np.array(["a", 1], dtype=object), "mixes text and numbers"),
         (np.ones((2, 2)), [[1, 0], [0, 1]], "shape"),
         ([[1.0, np.nan], [1.0, 2.0]], [0, 1], "row 0, column 1"),
+        (sparse.csr_array([[1.0, 0.0, 2.0], [0.0, 0.0, np.inf]]), [0, 1], "row 1, column 2"),
         (np.ones((3, 2)), ["a", "b", float("nan")], r"y\[2\] is nan"),
         (np.ones((2, 2)), [1, "a"], "mixes text and numbers"),
         (np.ones((2, 2)), np.array(["a", np.float32("nan")], dtype=object), r"y\[1\] is nan"),

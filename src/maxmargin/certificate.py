@@ -106,18 +106,19 @@ def certify(problem: Problem, point: Point) -> Certified:
 
 def certify_at_once(problem: Problem, w: np.ndarray, b: float, alpha: np.ndarray | None) -> Certified:
     """Both sides in one pass over the rows; an α that is not given answers the margins, which needs b to be known."""
-    answers = np.empty(problem.n) if alpha is None else feasible(problem, alpha)
+    own = np.empty(problem.n) if alpha is None else feasible(problem, alpha)
 
     def answer(part: slice, f: np.ndarray) -> np.ndarray:
         if alpha is None:
-            answers[part] = pulls(problem, problem.y[part] * (f + b), part)
-        return np.asarray(answers[part] * problem.y[part])
+            with np.errstate(over="ignore", invalid="ignore"):  # numbers that overflow are for whoever asks to see
+                own[part] = pulls(problem, problem.y[part] * (f + b), part)
+        return np.asarray(own[part] * problem.y[part])
 
     f, w_dual = scores_and_combination(problem.rows, problem.d, w, answer, problem.threads)
-    dual = problem.dual(answers, w_dual, problem.bias_square * float(np.sum(answers * problem.y)))
+    dual = problem.dual(own, w_dual, problem.bias_square * float(np.sum(own * problem.y)))
     if problem.bias == "free":
         b = best_bias(f, problem.y, problem.C, problem.loss, b, problem.threads)
-    return Certified(w, b, answers, Certificate(problem.primal(w, b, problem.y * (f + b)), dual))
+    return Certified(w, b, own, Certificate(problem.primal(w, b, problem.y * (f + b)), dual))
 
 
 def dual_side(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:

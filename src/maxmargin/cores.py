@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 from maxmargin.errors import ParameterError
 
 CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+USED = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"}
 A = TypeVar("A")
 B = TypeVar("B")
-USED = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"}
 SOME_MEMORY = 4 << 30  # bytes, where the system does not say
 
 
@@ -150,7 +150,7 @@ def in_order(function: Callable[[A], B], items: Iterable[A], helpers: int) -> Ge
     if not helpers:
         yield from ((item, function(item)) for item in items)
         return
-    with ThreadPoolExecutor(helpers) as others:
+    with ThreadPoolExecutor(helpers, "maxmargin-helper") as others:
         waiting: deque[tuple[A, Future[B]]] = deque()
         try:
             for item in items:

@@ -46,7 +46,8 @@ def scores_and_combination(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores, and Σ coefficient_i x_i with the coefficients that `answer` gives to the scores of some rows.
 
-    Chunks are so small that their rows are read from memory once.
+    Chunks are so small that their rows are read from memory once, unless there are so many features that each chunk
+    would need a long sum of its own.
     """
     f, coefficients = np.empty(count_rows(rows)), np.empty(count_rows(rows))
 
@@ -56,7 +57,7 @@ def scores_and_combination(
         coefficients[part] = answer(part, f[part])
         _combination(rows, coefficients, start, stop, total)
 
-    return f, sum_of_chunks(rows, d, threads, add, NEAR)
+    return f, sum_of_chunks(rows, d, threads, add, NEAR if WIDE * d <= NEAR else CHUNK)
 
 
 def combination_of_squares(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 from maxmargin.cores import on_threads, thread_count
 from maxmargin.errors import ParameterError
 from maxmargin.interrupts import noticed, sharing
-from maxmargin.outcome import Record, Status
+from maxmargin.outcome import Record
 from maxmargin.problem import is_number
 from maxmargin.results import Result
 from maxmargin.rows.memory import count_stored
@@ -51,8 +51,10 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
     values, threads = checked(Cs), thread_count(options.get("threads"))
     data = prepare(X, y, options.get("zero_based", False), threads)
     rising = sorted(set(values))
-    workers = min(threads, max(len(rising) // 2, 1)) if count_stored(data.rows) <= SMALL else 1
-    options |= {"threads": threads // workers, "callback": one_at_a_time(options.get("callback"))}
+    longer = any(options.get(name) is not None for name in ("expand", "approx", "kernel"))
+    few = count_stored(data.rows) <= SMALL and not longer
+    workers = min(threads, max(len(rising) // 2, 1)) if few else 1
+    options |= {"threads": 1 if workers > 1 else threads, "callback": one_at_a_time(options.get("callback"))}
     found: dict[float, Result] = {}
     stretches = split(rising, workers)
     with noticed() as interrupt:
@@ -61,9 +63,13 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
             warm = None
             with sharing(interrupt):
                 for C in stretches[k]:
-                    warm = found[C] = train(data, C=C, warm=warm, **options)
-                    if warm.status is Status.INTERRUPTED:
+                    if interrupt.is_set() and found:
                         return
+                    try:
+                        warm = found[C] = train(data, C=C, warm=warm, **options)
+                    except BaseException:
+                        interrupt.set()  # the others need not go on
+                        raise
 
         on_threads(workers, follow, range(workers))
     return [found[C] for C in values if C in found]

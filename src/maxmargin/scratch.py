@@ -43,8 +43,8 @@ def scratch(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
 class Lender:
     """Memory that is lent to an object as long as it lives, and then to the next one; some of it is kept for that."""
 
-    def __init__(self, some: int = SOME) -> None:
-        self.some = some
+    def __init__(self, some: int = SOME, waste: float = math.inf) -> None:
+        self.some, self.waste = some, waste
         self.lock, self.free = threading.Lock(), list[mmap.mmap]()
         self.returned: deque[mmap.mmap] = deque()
 
@@ -68,11 +68,12 @@ class Lender:
         return both[:middle].view(values), both[middle:end].view(indices)
 
     def held(self, needed: int) -> mmap.mmap | None:
-        """What is free and large enough; of all that is free, the largest few are kept."""
+        """What is free and large enough; of what is free and not far too large, the largest few are kept."""
         with self.lock:
             while self.returned:
                 self.free.append(self.returned.popleft())
-            self.free = sorted(self.free, key=len)[-self.some :]
+            fitting = (memory for memory in self.free if len(memory) <= self.waste * needed)
+            self.free = sorted(fitting, key=len)[-self.some :]
             place = next((k for k, memory in enumerate(self.free) if len(memory) >= needed), None)
             return None if place is None else self.free.pop(place)
 

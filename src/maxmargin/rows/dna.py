@@ -21,11 +21,12 @@ from maxmargin.rows.labels import as_whole, is_name
 from maxmargin.rows.memory import Csr
 from maxmargin.rows.parse import shown
 from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
-from maxmargin.rows.streams import Block, Stream, blocks, is_plain, opened
+from maxmargin.rows.streams import Stream, blocks, is_plain, opened
 from maxmargin.scratch import Lender
 
 END_OF_LINE, BLANK, COMMENT = 10, 32, 35  # \n, space, #
 OTHER = 4
+MANY = 1000  # labels in a block: more are not for classes
 LONGER = 4  # times: a letter becomes a value, which takes more than the text of a value does
 CODES = np.full(256, OTHER, dtype=np.uint8)
 for code, letters in enumerate((b"Aa", b"Cc", b"Gg", b"TtUu")):
@@ -41,7 +42,6 @@ class DnaSource(OneFile):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.spare: list[Block] = []
         self.facts: Facts | None = None
         self.places: list[Place] | None = None
         self.any_order = is_plain(self.path)
@@ -90,9 +90,14 @@ class DnaSource(OneFile):
         spans = np.empty((int(np.count_nonzero(text == END_OF_LINE)), 5), dtype=np.int64)
         rows, lines, wrong = cut_lines(text, spans)
         spans, codes, firsts = spans[:rows], np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
-        firsts = firsts[: code_labels(text, spans, codes, firsts)]
+        count = code_labels(text, spans, codes, firsts[:MANY])
+        if count > MANY:
+            every = np.array([text[start:stop].tobytes() for start, stop in spans[:, :2].tolist()])
+            firsts, codes = np.unique(every, return_index=True, return_inverse=True)[1:]
+            count = len(firsts)
+        firsts = firsts[:count]
         labels = [text[start:stop].tobytes() for start, stop in spans[firsts, :2].tolist()]
-        for row, label in zip(firsts.tolist(), labels, strict=True):
+        for row, label in sorted(zip(firsts.tolist(), labels, strict=True)):
             if not is_label(label):
                 number = before + int(spans[row, 4])
                 raise DataError(f"{self.path}:{number}: label {shown(label)} is not finite, or not UTF-8")
@@ -190,13 +195,18 @@ def behind_blanks(text, at):
 
 @compiled
 def code_labels(text, spans, codes, firsts):
-    """Number the labels, the same text the same number, and note where each comes first; how many there are."""
+    """Number the labels, the same text the same number, and note where each comes first.
+
+    How many there are; one more than there is room for if they are more.
+    """
     count = 0
     for i in range(codes.size):
         k = 0
         while k < count and not alike(text, spans[i, 0], spans[i, 1], spans[firsts[k], 0], spans[firsts[k], 1]):
             k += 1
         if k == count:
+            if k == firsts.size:
+                return k + 1
             firsts[k] = i
             count += 1
         codes[i] = k
@@ -235,16 +245,14 @@ def count_words(text, starts, stops, k, values, indices, indptr):
                 for digit in range(places.shape[0]):
                     places[np.uintp(digit), digit_of(word, digit)] += 1
         words, spare = in_order(words, spare, found, places)
-        first = to
-        for p in range(found):
-            if to > first and indices[to - 1] == words[p]:
-                values[to - 1] += 1.0
-            else:
-                indices[to], values[to] = words[p], 1.0
-                to += 1
-        square = 0.0
-        for p in range(first, to):
-            square += np.float64(values[p]) * values[p]
+        first, p, square = to, 0, 0.0
+        while p < found:
+            count, word = 1, words[p]
+            while p + count < found and words[p + count] == word:
+                count += 1
+            indices[to], values[to] = word, count
+            square += np.float64(count) * count
+            to, p = to + 1, p + count
         length = np.sqrt(square)
         for p in range(first, to):
             values[p] /= length

@@ -16,16 +16,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from maxmargin.errors import DataError, FileError
 from maxmargin.rows.memory import Rows
-from maxmargin.rows.streams import Stream, open_for
+from maxmargin.rows.streams import Block, Stream, open_for, opened
 from maxmargin.scratch import Lender
 
-AT_ONCE = 4  # blocks whose memory is used again
+AT_ONCE = 4  # blocks whose memory is used again,
+WASTE = 8  # but not for one so many times smaller
+OPEN = 64  # files, at most, that stay open
 
 
 class Place(NamedTuple):
@@ -110,6 +112,9 @@ class Source(Protocol):
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """The rows from there on."""
 
+    def share(self, other: Any, stays_open: bool) -> None:
+        """Use the memory of another source, and keep the file open after its first block or not."""
+
     def expect(self, place: Place) -> None:
         """The block that begins there will be read soon: the system may fetch it meanwhile."""
 
@@ -150,17 +155,28 @@ class OneFile:
         self.size = self.unchanged.check()
         self.left_out, self.bad = 0, list[str]()
         self.streams: list[Stream] = []  # open, and not in use
-        self.lender = Lender(AT_ONCE)
+        self.stays_open = True
+        self.lender, self.spare = Lender(AT_ONCE, WASTE), list[Block]()
 
     @contextmanager
     def stream(self) -> Iterator[Stream]:
         """The file, open; it stays so for the next who wants it, as often as there are threads that do so at once."""
+        if not self.stays_open:
+            with opened(self.path) as stream:
+                yield stream
+            return
         try:
             stream = self.streams.pop()
         except IndexError:
             stream = open_for(self, self.path)
         yield stream
         self.streams.append(stream)
+
+    def share(self, other: Any, stays_open: bool) -> None:
+        """Use the memory of another source: of several files, few blocks are in use at any time."""
+        self.stays_open = stays_open
+        if isinstance(other, OneFile):
+            self.lender, self.spare = other.lender, other.spare
 
     @property
     def name(self) -> str:
@@ -192,6 +208,15 @@ class Several:
     """Several files, one behind the other."""
 
     parts: list[Source]
+
+    def __post_init__(self) -> None:
+        for part in self.parts:
+            part.share(self.parts[0], stays_open=len(self.parts) <= OPEN)
+
+    def share(self, other: Any, stays_open: bool) -> None:
+        """All of them."""
+        for part in self.parts:
+            part.share(other, stays_open)
 
     @property
     def name(self) -> str:

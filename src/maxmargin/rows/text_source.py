@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class TextSource(OneFile):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.task = text_task(self.path, self.zero_based, self.d, self.lenient)
+        self.task = text_task(self.path, self.zero_based, self.d, self.lenient)._replace(spare_blocks=self.spare)
         self.facts: Facts | None = None
         self.places: list[Place] | None = None
         self.any_order = is_plain(self.path)
@@ -53,6 +54,12 @@ class TextSource(OneFile):
         self.check()
         if place.row == 0:
             raise DataError(f"{self.path}: no rows: each line should read label index:value ...")
+
+    def share(self, other: Any, stays_open: bool) -> None:
+        """Those of parsing too."""
+        super().share(other, stays_open)
+        rooms = other.task.spare if isinstance(other, TextSource) else self.task.spare
+        self.task = self.task._replace(spare=rooms, spare_blocks=self.spare)
 
     def bytes_at(self, place: Place) -> tuple[int, int]:
         """From there on, a block."""

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.certificate import Certified, Point
+from maxmargin.certificate import Certified, Point, certify
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import DualTerm, excess, softened
 from maxmargin.passes import combination_with_bias, sum_of_chunks
@@ -76,8 +76,10 @@ class SecondOrder:
 
     def start(self, problem: Problem, warm: Point | None = None) -> Rounds:
         """At w = 0 with every multiplier in the middle of its box, or at `warm`."""
-        alpha = 0.5 * problem.C if warm is None or warm.alpha is None else warm.alpha
-        return Rounds(Primal(problem).start(warm), alpha, first_epsilon(problem), given=warm is not None)
+        v, alpha = Primal(problem).start(warm), 0.5 * problem.C
+        if warm is not None:
+            alpha = certify(problem, Primal(problem).point(v)).alpha if warm.alpha is None else warm.alpha
+        return Rounds(v, alpha, first_epsilon(problem), given=warm is not None)
 
     def learn(self, problem: Problem, state: Rounds, found: Certified) -> None:
         """The smaller the gap of a point that was given, the smaller ε; from one that is too far, start anew."""
