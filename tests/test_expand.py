@@ -152,7 +152,19 @@ def test_sequences_are_trained_on_and_predicted(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     "text",
-    ["poly3", "hash", "hash:0", "hash:2**99", "fourier:10", "fourier:10:-1", "kmers:40", "kmers:x", "", "poly2:3"],
+    [
+        "poly3",
+        "hash",
+        "hash:0",
+        "hash:2**99",
+        "fourier:x",
+        "fourier:10:1:1",
+        "fourier:10:-1",
+        "kmers:40",
+        "kmers:x",
+        "",
+        "poly2:3",
+    ],
 )
 def test_what_is_no_expansion_is_refused(text):
     with pytest.raises(ParameterError, match="expand="):

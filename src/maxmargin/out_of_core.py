@@ -1,8 +1,9 @@
 """The loop of a training whose rows pass by: passes over a file, each with a certificate that rides on it.
 
 Free-running, a reader thread reads, parses and adds up the certificate of the frozen point, and hands blocks of rows to
-the trainer, which is this thread and never waits but for the very first of them. With one thread both take turns by a
-fixed rule, and the same seed gives the same bits.
+the trainer, which is this thread and waits only where it has nothing to do that is worth it. Where it is without rows
+for long, others parse ahead of the reader. With one thread all take turns by a fixed rule, and the same seed gives the
+same bits.
 
 What a pass ends with: the certificate of the point that was frozen when it began. Then the loop decides whether to go
 on, writes the checkpoint, freezes where the trainer stands now, and lets the next pass begin.

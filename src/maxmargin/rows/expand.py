@@ -2,7 +2,7 @@
 
     poly2              √2 x_i, x_i² and √2 x_i x_j: ⟨φ(x), φ(z)⟩ = (⟨x, z⟩ + 1)² − 1
     hash:SIZE          column j goes to column h(j) of SIZE, with sign ±1 by another bit of h; SIZE as 1048576 or 2**20
-    fourier:M:GAMMA    √(2/M) (cos Wx, sin Wx), W normal with variance 2γ: nearly a Gaussian kernel
+    fourier:M:GAMMA    √(2/M) (cos Wx, sin Wx), W normal with variance 2γ: nearly a Gaussian kernel; γ is 1 if left out
     kmers:K            of a sequence of letters A, C, G, T: how often each of the 4^K words occurs in it (see dna)
 
 What an expansion does depends on its text alone, so a model that keeps the text expands new rows in the same way.
@@ -21,7 +21,7 @@ from maxmargin.compiled import compiled
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows, row_lengths
 
-KNOWN = "poly2, hash:SIZE, fourier:M:GAMMA and kmers:K"
+KNOWN = "poly2, hash:SIZE, fourier:M, fourier:M:GAMMA and kmers:K"
 MOST_COLUMNS = 2**31 - 2
 WIDEST_POLY2 = 65_534  # features, whose products int32 still numbers
 LONGEST_WORD = 15
@@ -160,9 +160,9 @@ def find_expansion(text: Any) -> Expansion | None:
             return Hash(str(text), checked(whole(numbers[0]), 2, MOST_COLUMNS, "SIZE", text))
         if name == "kmers" and len(numbers) == 1:
             return Kmers(str(text), checked(whole(numbers[0]), 1, LONGEST_WORD, "K", text))
-        if name == "fourier" and len(numbers) == 2:
+        if name == "fourier" and len(numbers) in (1, 2):
             components = checked(whole(numbers[0]), 2, MOST_COLUMNS, "M", text)
-            return Fourier(str(text), components + components % 2, positive(numbers[1]))
+            return Fourier(str(text), components + components % 2, positive(numbers[1]) if numbers[1:] else 1.0)
     except ValueError:
         pass
     raise ParameterError(f"expand={text!r} is not known: write one of {KNOWN}, such as hash:2**20 or fourier:2000:0.1")

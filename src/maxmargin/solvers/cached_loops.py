@@ -2,8 +2,8 @@
 
 Solves   max_α  Σ d_i(α_i) − ½‖w‖² − b²/(2B²),  as dual_coordinate does, for rows that do not fit in memory
 Loops    a reader streams the rows of the file, again and again, into a cache of bounded size; a trainer takes dual
-         steps on rows of the cache, picked at random, and one on every row as it comes. Neither waits for the other:
-         the trainer takes more steps in the cache while they gain as much as rows that come, fewer while they do not
+         steps on rows of the cache, picked at random, and one on every row as it comes; more steps in the cache
+         while they gain as much as rows that come, fewer, or none while there are no new rows, while they do not
 Evicts   a row at an end of its box, with a gradient beyond ±ε that holds it there, is thrown out by the trainer, or
          not let in: it would not move. ε shrinks while the cache is over 90 % full and grows while it is not, up to the
          largest gradient of the last round, so that the cache neither clogs nor empties, and holds what is closest to
