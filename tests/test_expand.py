@@ -11,6 +11,7 @@ from scipy import sparse
 
 import maxmargin
 from maxmargin.errors import DataError, ParameterError
+from maxmargin.rows import dna
 from maxmargin.rows.dna import cut_lines, rows_of
 from maxmargin.rows.expand import find_expansion
 from maxmargin.rows.memory import Csr, Dense
@@ -122,6 +123,18 @@ def test_lines_of_sequences_are_cut_as_python_would(pieces, k):
         counts = np.array([count for word, count in sorted(seen.items()) if set(word) <= set("ACGT")], dtype=float)
         values = counted.values[counted.indptr[row] : counted.indptr[row + 1]]
         np.testing.assert_allclose(values, counts / max(np.linalg.norm(counts), 1e-300), rtol=1e-6)
+
+
+def test_labels_are_numbered_alike_however_many_there_are(monkeypatch):
+    names = [b"a", b"b", b"ab", b"a", b"c", b"b", b"abc"]
+    text = np.frombuffer(b"".join(names), dtype=np.uint8)
+    ends = np.cumsum([len(name) for name in names])
+    spans = np.stack([ends - [len(name) for name in names], ends], axis=1)
+    for many in (1000, 3):
+        monkeypatch.setattr(dna, "MANY", many)
+        firsts, codes = dna.coded(text, spans)
+        assert [names[firsts[code]] for code in codes] == names
+        assert sorted(firsts.tolist()) == [0, 1, 2, 4, 6]
 
 
 def test_sequences_are_trained_on_and_predicted(tmp_path, monkeypatch, capsys):

@@ -9,7 +9,7 @@ import pytest
 from problems import EVERY_BIAS, EVERY_LOSS, overlapping
 
 import maxmargin
-from maxmargin import training
+from maxmargin import regularisation, training
 from maxmargin.regularisation import path, split
 
 
@@ -109,6 +109,26 @@ def test_ctrl_c_ends_several_at_once():
     results = path(X, y, Cs=np.logspace(2, 6, 24), tol=1e-15, callback=interrupt, threads=2)
     assert len(results) < 24
     assert maxmargin.Status.INTERRUPTED in {result.status for result in results}
+
+
+def test_an_error_ends_every_stretch_and_reaches_the_caller():
+    X, y = overlapping(n=500)
+    seen = []
+
+    def failing(record):
+        seen.append(record)
+        if len(seen) == 3:
+            raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        path(X, y, Cs=np.logspace(3, 6, 40), tol=1e-15, callback=failing, threads=4)
+    assert len(seen) < 40
+
+
+def test_rows_that_are_made_longer_are_trained_on_one_c_at_a_time(monkeypatch):
+    X, y = overlapping(n=200, d=3)
+    monkeypatch.setattr(regularisation, "split", lambda rising, parts: [rising] if parts == 1 else pytest.fail("more"))
+    assert len(path(X, y, Cs=np.logspace(-2, 2, 6), expand="poly2", threads=4)) == 6
 
 
 def test_stretches_hold_every_c_in_order_and_none_is_empty():

@@ -142,6 +142,17 @@ def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) 
         other.result()
 
 
+def in_turn(function: Callable[[A], B]) -> Callable[[A], B]:
+    """The same, but never called on two threads at once."""
+    lock = Lock()
+
+    def called(item: A) -> B:
+        with lock:
+            return function(item)
+
+    return called
+
+
 def in_order(function: Callable[[A], B], items: Iterable[A], helpers: int) -> Generator[tuple[A, B]]:
     """Each item with its answer, in order: found by so many threads beside this one, one item ahead of them at most.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from maxmargin.calibration import FOLDS, fit_sigmoid, folds_of
 from maxmargin.certificate import summed
-from maxmargin.cores import blas_on_one_thread, free_memory, on_threads
+from maxmargin.cores import blas_on_one_thread, free_memory, in_turn, on_threads
 from maxmargin.errors import ParameterError
 from maxmargin.kernel_function import KernelFunction
 from maxmargin.kernel_model import KernelModel
@@ -21,7 +21,7 @@ from maxmargin.kernel_problem import KernelProblem, Machine
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.labels import show
 from maxmargin.multiclass import own_file, time_shares
-from maxmargin.outcome import Record, Status
+from maxmargin.outcome import Status
 from maxmargin.points import matrix_of
 from maxmargin.problem import check_both_classes
 from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows, count_stored
@@ -58,16 +58,10 @@ class Run:
             keeping=self.keeping,
         )  # fmt: skip
 
-    def one_of(self, workers: int, lock: Lock) -> Run:
+    def one_of(self, workers: int) -> Run:
         """The same for one machine of several side by side: a thread and a share of the cache; callbacks take turns."""
-        callback = self.callback
-
-        def in_turn(record: Record) -> Any:
-            with lock:
-                return callback(record) if callback else None
-
         cache = (free_memory() / 4 if self.cache is None else self.cache) / workers
-        return replace(self, threads=1, cache=cache, callback=in_turn if callback else None)
+        return replace(self, threads=1, cache=cache, callback=in_turn(self.callback) if self.callback else None)
 
     def words(self, rows: Rows, machine: str, outcomes: list[Outcome]) -> dict[str, Any]:
         """What a model says about its training."""
@@ -140,7 +134,7 @@ def one_against_one(
     workers = run.threads if side_by_side else 1
     shares, waiting, lock = time_shares(run.limits, count), enumerate(pairs), Lock()
     outcomes: list[Any] = [None] * count
-    run = run if workers == 1 else run.one_of(workers, lock)
+    run = run if workers == 1 else run.one_of(workers)
 
     def train_next(_: int) -> None:
         with lock:

@@ -7,16 +7,14 @@ training to make use of all threads, each thread has a stretch of the C's to its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from threading import Lock
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from maxmargin.cores import on_threads, thread_count
+from maxmargin.cores import in_turn, on_threads, thread_count
 from maxmargin.errors import ParameterError
 from maxmargin.interrupts import noticed, sharing
-from maxmargin.outcome import Record
 from maxmargin.problem import is_number
 from maxmargin.results import Result
 from maxmargin.rows.memory import count_stored
@@ -54,7 +52,8 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
     longer = any(options.get(name) is not None for name in ("expand", "approx", "kernel"))
     few = count_stored(data.rows) <= SMALL and not longer
     workers = min(threads, max(len(rising) // 2, 1)) if few else 1
-    options |= {"threads": 1 if workers > 1 else threads, "callback": one_at_a_time(options.get("callback"))}
+    callback = options.get("callback")
+    options |= {"threads": 1 if workers > 1 else threads, "callback": in_turn(callback) if callback else None}
     found: dict[float, Result] = {}
     stretches = split(rising, workers)
     with noticed() as interrupt:
@@ -80,19 +79,6 @@ def split(rising: list[float], parts: int) -> list[list[float]]:
     work = np.cumsum(np.arange(1, len(rising) + 1))
     ends = np.searchsorted(work, work[-1] * np.arange(parts + 1) / parts)
     return [rising[start:stop] for start, stop in zip(ends[:-1], [*ends[1:-1], len(rising)], strict=True)]
-
-
-def one_at_a_time(callback: Callable[[Record], Any] | None) -> Callable[[Record], Any] | None:
-    """A callback that is never called on two threads at once."""
-    if callback is None:
-        return None
-    lock = Lock()
-
-    def called(record: Record) -> Any:
-        with lock:
-            return callback(record)
-
-    return called
 
 
 def checked(Cs: Any) -> list[float]:

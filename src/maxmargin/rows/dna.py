@@ -89,14 +89,9 @@ class DnaSource(OneFile):
         """Labels, where they and their sequences are, and how many lines; blank lines and comments hold none."""
         spans = np.empty((int(np.count_nonzero(text == END_OF_LINE)), 5), dtype=np.int64)
         rows, lines, wrong = cut_lines(text, spans)
-        spans, codes, firsts = spans[:rows], np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
-        count = code_labels(text, spans, codes, firsts[:MANY])
-        if count > MANY:
-            every = np.array([text[start:stop].tobytes() for start, stop in spans[:, :2].tolist()])
-            firsts, codes = np.unique(every, return_index=True, return_inverse=True)[1:]
-            count = len(firsts)
-        firsts = firsts[:count]
-        labels = [text[start:stop].tobytes() for start, stop in spans[firsts, :2].tolist()]
+        spans = spans[:rows]
+        firsts, codes = coded(text, spans)
+        labels = words_at(text, spans[firsts])
         for row, label in sorted(zip(firsts.tolist(), labels, strict=True)):
             if not is_label(label):
                 number = before + int(spans[row, 4])
@@ -107,6 +102,21 @@ class DnaSource(OneFile):
             where = f"{self.path}:{before + lines}"
             raise DataError(f"{where}: {said}: a line should read label sequence, with letters only")
         return labels_of(labels)[codes], spans, lines
+
+
+def coded(text: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows in which a label comes first, and for each row the number of its label among those."""
+    codes, firsts = np.empty(len(spans), dtype=np.int64), np.empty(len(spans), dtype=np.int64)
+    count = code_labels(text, spans, codes, firsts[:MANY])
+    if count > MANY:
+        firsts, codes = np.unique(np.array(words_at(text, spans)), return_index=True, return_inverse=True)[1:]
+        return firsts, codes
+    return firsts[:count], codes
+
+
+def words_at(text: np.ndarray, spans: np.ndarray) -> list[bytes]:
+    """The labels of these rows, as they are written."""
+    return [text[start:stop].tobytes() for start, stop in spans[:, :2].tolist()]
 
 
 @lru_cache(1000)
@@ -244,7 +254,7 @@ def count_words(text, starts, stops, k, values, indices, indptr):
                 found += 1
                 for digit in range(places.shape[0]):
                     places[np.uintp(digit), digit_of(word, digit)] += 1
-        words, spare = in_order(words, spare, found, places)
+        words, spare = sort_words(words, spare, found, places)
         first, p, square = to, 0, 0.0
         while p < found:
             count, word = 1, words[p]
@@ -267,7 +277,7 @@ def digit_of(word, digit):
 
 
 @compiled
-def in_order(words, spare, found, places):
+def sort_words(words, spare, found, places):
     """The words sorted, eight bits after eight bits, and the memory that is free now; `places` counts these bits."""
     for digit in range(places.shape[0]):
         start = 0
