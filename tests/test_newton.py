@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from problems import EVERY_BIAS, STORAGES, overlapping, posed
+from scipy.optimize import minimize_scalar
 
 from maxmargin import gram
 from maxmargin.certificate import Point, certify, primal_of
@@ -60,7 +61,28 @@ def test_the_curved_sum_is_a_product_with_the_matrix(storage, size):
     X, _ = overlapping(n=60, d=5)
     Z = np.hstack([X, np.ones((60, size - 5))])
     h, v = np.linspace(-1.0, 1.0, 60).clip(0.0), np.linspace(1.0, 2.0, size)
-    assert curved(take(STORAGES[storage](X)), 5, h, v, threads=2) == pytest.approx(Z.T @ (h * (Z @ v)), rel=1e-10)
+    product, f = curved(take(STORAGES[storage](X)), 5, h, v, threads=2)
+    assert product == pytest.approx(Z.T @ (h * (Z @ v)), rel=1e-10)
+    assert f[h > 0.0] == pytest.approx((Z @ v)[h > 0.0], rel=1e-10)
+
+
+@pytest.mark.parametrize("bias", EVERY_BIAS)
+@pytest.mark.parametrize("times", [0.2, 1.0, 3.0])
+def test_the_length_of_a_step_is_the_one_that_minimises_along_it(bias, times):
+    """Against SciPy's search in one dimension; a length close to the whole step is the whole step."""
+    X, y = overlapping(n=200, d=5)
+    primal = Primal(posed(X, y, loss="logistic", bias=bias, C=2.0, weights=np.arange(200) % 3))
+    v, step = np.zeros(len(primal.ridge)), times * np.append(X.T @ y, np.sum(y))[: len(primal.ridge)] / 100.0
+    best = minimize_scalar(lambda t: primal.value(v + t * step, primal.scores(v + t * step))).x
+    length = primal.length_along(v, primal.scores(v), step, primal.scores(step))
+    assert length == pytest.approx(best, rel=2 * primal_of_solvers.ROUGHLY)
+
+
+def test_a_length_that_cannot_be_found_is_the_whole_step():
+    X, y = overlapping(n=100, d=5)
+    primal = Primal(posed(X, y, loss="logistic", bias="none"))
+    uphill = -X.T @ y
+    assert primal.length_along(np.zeros(5), np.zeros(100), uphill, primal.scores(uphill)) == 1.0
 
 
 @pytest.mark.parametrize("storage", STORAGES)

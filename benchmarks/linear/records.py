@@ -27,6 +27,13 @@ def read(path: Path) -> dict[Problem, Runs]:
     return {problem: runs for problem, runs in problems.items() if runs[-1]["contender"] == OPTIMUM}
 
 
+def write(path: Path, problems: dict[Problem, Runs]) -> None:
+    """All of them, in the place of what was in the file."""
+    part = path.with_suffix(".part")
+    part.write_text("".join(json.dumps(run) + "\n" for runs in problems.values() for run in runs))
+    part.replace(path)
+
+
 def best_bound(runs: Runs) -> float:
     return max((run["bound"] for run in runs if run["bound"] is not None), default=float("-inf"))
 

@@ -2,7 +2,7 @@
 
     python benchmarks/linear/run.py [--data FOLDER] [--names a,b] [--losses a,b] [--biases a,b] [--C 0.01,1,100]
                                     [--contenders a,b] [--limit SECONDS] [--optimum SECONDS] [--write FILE.md]
-                                    [--afresh] [--cache FOLDER]
+                                    [--afresh | --again TIMES] [--cache FOLDER]
 
 Every contender runs in a process of its own, one after the other; loading and compiling are off the clock. The process
 is killed after 2 limits and 10 seconds. Peers stop by rules of their own, so each is run at several tolerances, from
@@ -11,7 +11,9 @@ to five times, and its best time kept. The optimum is the bound that maxmargin p
 of 1e-8, or in the seconds of --optimum (2 limits if not given).
 
 The runs go to FILE.jsonl after every problem (see records.py). Start the same command again and it goes on where it
-stopped: problems that are in the file are not run again, unless with --afresh. Then tables.py writes FILE.md, and
+stopped: problems that are in the file are not run again, unless with --afresh. With --again TIMES they are: by
+maxmargin and, beside it, by those of --contenders who had taken at most so many times its seconds to 1e-4, in which a
+limit counts as reached; the runs of the others are kept, and so is the optimum. Then tables.py writes FILE.md, and
 curves.py draws FILE.png. Without --write nothing is kept.
 """
 
@@ -52,7 +54,10 @@ def main() -> None:
         kept.unlink(missing_ok=True)
     done = records.read(kept)
     for problem in wanted(options):
-        if problem in done:
+        if problem in done and options.again:
+            done[problem] = raced_again(options, problem, done[problem])
+            records.write(kept, done)
+        elif problem in done:
             print(*problem, "is in", kept, file=sys.stderr)
         else:
             append(kept, raced(options, problem))
@@ -72,6 +77,7 @@ def given() -> argparse.Namespace:
     parser.add_argument("--optimum", type=float, default=None)
     parser.add_argument("--write")
     parser.add_argument("--afresh", action="store_true")
+    parser.add_argument("--again", type=float, metavar="TIMES")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "maxmargin-bench")
     parser.add_argument("--reach", type=float, default=float("-inf"), help=argparse.SUPPRESS)
     parser.add_argument("--one", nargs=5, metavar=("DATA", "LOSS", "BIAS", "C", "CONTENDER"), help=argparse.SUPPRESS)
@@ -95,10 +101,34 @@ def raced(options, problem: records.Problem) -> records.Runs:
     fits = [who for who in options.contenders.split(",") if problem[1] in CONTENDERS[who].losses]
     runs: records.Runs = []
     for who in [records.OPTIMUM, *fits]:
-        found_runs = in_own_process(options, problem, who, goal(runs))
-        runs += [labelled(options, problem, who, run) for run in found_runs]
-        print(*problem, who, *map(told, found_runs), file=sys.stderr, flush=True)
-    runs.append(runs.pop(0))
+        runs += runs_of(options, problem, who, goal(runs))
+    return ended_by_optimum(runs)
+
+
+def raced_again(options, problem: records.Problem, before: records.Runs) -> records.Runs:
+    """The same of those who had been near to us; what the others did before is kept."""
+    ours = records.seconds_or_limit(tables.LEVEL, before, records.OURS)
+    near = [
+        who for who in records.contenders(before)
+        if who in options.contenders.split(",")
+        and records.seconds_or_limit(tables.LEVEL, before, who) <= options.again * ours
+    ]  # fmt: skip
+    runs = [run for run in before if run["contender"] not in near]
+    for who in near:
+        runs += runs_of(options, problem, who, goal(before))
+    return ended_by_optimum(runs)
+
+
+def runs_of(options, problem: records.Problem, who: str, reach: float) -> records.Runs:
+    """One contender's runs, told on the way."""
+    found_runs = in_own_process(options, problem, who, reach)
+    print(*problem, who, *map(told, found_runs), file=sys.stderr, flush=True)
+    return [labelled(options, problem, who, run) for run in found_runs]
+
+
+def ended_by_optimum(runs: records.Runs) -> records.Runs:
+    """The optimum last, with what is known about the bound now."""
+    runs = sorted(runs, key=lambda run: run["contender"] == records.OPTIMUM)
     runs[-1]["bound_gap"] = records.bound_gap(runs)
     return runs
 

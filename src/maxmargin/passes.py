@@ -97,14 +97,14 @@ def combination_with_bias(rows: Rows, d: int, coefficients: np.ndarray, size: in
     return np.append(total, np.sum(coefficients)) if size > d else total
 
 
-def curved(rows: Rows, d: int, h: np.ndarray, v: np.ndarray, threads: int = 1) -> np.ndarray:
-    """Σ h_i ⟨z_i, v⟩ z_i, in one pass: z_i = (x_i, 1) if v is one longer than the d features, else x_i."""
-    b = float(v[-1]) if len(v) > d else 0.0
+def curved(rows: Rows, d: int, h: np.ndarray, v: np.ndarray, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Σ h_i ⟨z_i, v⟩ z_i, in one pass, and ⟨z_i, v⟩ where h_i is not 0; z_i as in `scores_with_bias`."""
+    b, f = float(v[-1]) if len(v) > d else 0.0, np.zeros(len(h))
 
     def add(start: int, stop: int, total: np.ndarray) -> None:
-        _curved(rows, h, v, b, start, stop, total)
+        _curved(rows, h, v, b, start, stop, f, total)
 
-    return sum_of_chunks(rows, d + 1, threads, add, CHUNK)[: len(v)]
+    return sum_of_chunks(rows, d + 1, threads, add, CHUNK)[: len(v)], f
 
 
 def chunk_of(rows: Rows, size: int = CHUNK) -> int:
@@ -133,11 +133,12 @@ def _squared_norms(rows, start, stop, out):
 
 
 @compiled
-def _curved(rows, h, v, b, start, stop, total):
+def _curved(rows, h, v, b, start, stop, f, total):
     forces = 0.0
     for i in range(start, stop):
         if h[i] != 0.0:
-            force = h[i] * (dot(rows, i, v) + b)
+            f[i] = dot(rows, i, v) + b
+            force = h[i] * f[i]
             forces += force
             axpy(rows, i, force, total)
     total[-1] = forces

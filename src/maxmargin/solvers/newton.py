@@ -6,6 +6,8 @@ Dual     −C_i ℓ′(m_i) at the new margins; or, for logistic and a whole ste
              α_i = −C_i ℓ′(m_i) − h_i y_i ⟨z_i, Δ⟩  at the old ones, whose w(α) is the new w,
          but for what conjugate gradients have left, cut off at the ends of the box. The one with the smaller gap:
          the second often arrives a step earlier. (Squared hinge has nothing of it: too many rows leave the box)
+Length   a step by conjugate gradients for logistic, far from the optimum: how long it should be is found before it is
+         taken, since the products tell how it changes the scores; there the whole is often half of what it could be
 Sample   the first steps run on a sample of the rows: they only have to find the neighbourhood
 System   few features: the matrix itself and its Cholesky factors; many: conjugate gradients, which need only
          products with the matrix, one pass over the rows each, stopped as soon as they serve (inexact Newton),
@@ -19,6 +21,7 @@ After    Keerthi, DeCoste, JMLR 2005; Lin, Weng, Keerthi, JMLR 2008
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +42,7 @@ SHARE = 8  # a sample is one row of so many,
 ROWS_A_FEATURE = 100  # but so many rows a feature at least, else it would lead astray;
 NEAR = 1e-2  # it is left at this gap,
 STEPS = 30  # or after so many epochs of its own
+FAR = 0.02  # of P: where a step promises to lower it by more, how long it should be is asked first
 CLOSE = 0.1  # of P: a step that lowers it by more was not reckoned rightly
 PATIENCE = 100  # epochs after which they are given up for the matrix
 PRODUCTS = 50  # conjugate gradient steps at most in one iteration
@@ -98,29 +102,18 @@ class Newton:
         """One Newton step; before the first, some on a sample."""
         if state.fresh:
             self.try_on_sample(problem, state, rng)
-        primal, gradient = Primal(problem), state.gradient
+        primal = Primal(problem)
         before = Before.of(state) if isinstance(problem.dual_term, Entropy) else None
-        left: np.ndarray | float = 0.0
-        if not problem.ridge and problem.d <= FEW:
-            margins = problem.y * state.f
-            step, products = newton_step(problem, answers(problem, margins), margins).s, 1
-        elif small_enough(problem) or state.stiff:
-            system = System(problem.rows, problem.d, primal.ridge, state.curvatures, problem.threads)
-            nearly = system.by_sample() if before and not state.stiff else None
-            if nearly is None:
-                step, products = system.by_factors()(-gradient), 1
-            else:
-                step, left, products = by_conjugate_gradients(primal, state.curvatures, gradient, nearly)
-                state.stiff = products == PRODUCTS
-        else:
-            step, left, products = by_conjugate_gradients(primal, state.curvatures, gradient)
-            state.stiff = state.visited > PATIENCE * problem.n and problem.d <= FEW
-        whole = go(primal, state, step, float(gradient @ step))
-        state.visited += (1 + products) * problem.n
+        solved = solve_system(primal, state, logistic=before is not None)
+        slope, length = float(state.gradient @ solved.step), 1.0
+        if before and solved.change is not None and -slope > FAR * state.value:
+            length = primal.length_along(state.v, state.f, solved.step, solved.change)
+        whole = go(primal, state, length * solved.step, length * slope) and length == 1.0
+        state.visited += (1 + solved.products) * problem.n
         if problem.ridge:
             gap, state.alpha = off_balance(primal.ridge, state.gradient), None
             if whole and before and before.close_to(state):
-                alpha, smaller = promised(primal, before, state.f, left)
+                alpha, smaller = promised(primal, before, state.f, solved.left)
                 gap, state.alpha = (smaller, alpha) if smaller < gap else (gap, None)
             state.estimate = gap / state.value
 
@@ -140,6 +133,35 @@ class Newton:
     def point(self, problem: Problem, state: Descent) -> Point:
         """A primal point, and its α if that is not the one that follows from the margins."""
         return replace(Primal(problem).point(state.v), alpha=state.alpha)
+
+
+class Solved(NamedTuple):
+    """The step, what the system left of it, how the scores of curved rows change on it if known, and the products."""
+
+    step: np.ndarray
+    left: np.ndarray | float = 0.0
+    change: np.ndarray | None = None
+    products: int = 1
+
+
+def solve_system(primal: Primal, state: Descent, logistic: bool) -> Solved:
+    """The Newton step, by whatever is cheapest; `stiff` says that products with the matrix have failed before."""
+    problem = primal.problem
+    if not problem.ridge and problem.d <= FEW:
+        margins = problem.y * state.f
+        return Solved(newton_step(problem, answers(problem, margins), margins).s)
+    if not (small_enough(problem) or state.stiff):
+        solved = by_conjugate_gradients(primal, state.curvatures, state.gradient)
+        state.stiff = state.visited > PATIENCE * problem.n and problem.d <= FEW
+        return solved
+    system = System(problem.rows, problem.d, primal.ridge, state.curvatures, problem.threads)
+    nearly = system.by_sample() if logistic and not state.stiff else None
+    if nearly is None:
+        state.stiff = state.stiff and not small_enough(problem)  # a sample is given up for one step
+        return Solved(system.by_factors()(-state.gradient))
+    solved = by_conjugate_gradients(primal, state.curvatures, state.gradient, nearly)
+    state.stiff = solved.products == PRODUCTS
+    return solved
 
 
 def go(primal: Primal, state: Descent, step: np.ndarray, slope: float) -> bool:
@@ -215,25 +237,26 @@ def small_enough(problem: Problem) -> bool:
 
 def by_conjugate_gradients(
     primal: Primal, curvatures: np.ndarray, gradient: np.ndarray, nearly: Solve | None = None
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Solve by products with the matrix: the step, the residual, the products.
+) -> Solved:
+    """Solve by products with the matrix.
 
     They end when the residual has fallen enough for this far from the optimum, or when the last product lowered the
     model of P by a small part of what one did on average (Nash, Sofer 1990). `nearly` solves a system like it.
     """
-    step, residual = np.zeros_like(gradient), -gradient
+    step, residual, change = np.zeros_like(gradient), -gradient, np.zeros_like(curvatures)
     ahead = nearly(residual) if nearly else residual
     direction, square = ahead.copy(), float(residual @ ahead)
     enough = square * (EXACT**2 if nearly else min(0.25, np.sqrt(square)) ** 2 * 0.01)
     products, lowered = 0, 0.0
     while products < PRODUCTS and square > enough:
         products += 1
-        product = primal.hessian_times(curvatures, direction)
+        product, f = primal.hessian_times(curvatures, direction)
         bend = float(direction @ product)
         if bend <= 0.0:
             break
         length = square / bend
         step += length * direction
+        change += length * f
         residual -= length * product
         gain = 0.5 * length * square
         lowered += gain
@@ -242,4 +265,4 @@ def by_conjugate_gradients(
         if not nearly and products * gain <= LITTLE * lowered:
             break
         direction = ahead + (square / before) * direction
-    return step, residual, products
+    return Solved(step, residual, change, products)

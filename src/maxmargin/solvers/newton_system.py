@@ -121,7 +121,7 @@ class System:
         diagonal = np.maximum(diagonal, 1e-12 * np.max(diagonal))
         shape = (len(self.ridge), len(self.ridge))
         product = LinearOperator(
-            shape, matvec=lambda s: self.ridge * s + curved(self.rows, self.d, self.h, s, self.threads)
+            shape, matvec=lambda s: self.ridge * s + curved(self.rows, self.d, self.h, s, self.threads)[0]
         )
         inverse = LinearOperator(shape, matvec=lambda s: s / diagonal)
         return lambda right: np.asarray(cg(product, right, rtol=1e-2, maxiter=PRODUCTS, M=inverse)[0])

@@ -21,7 +21,7 @@ from maxmargin.best_bias import best_constant
 from maxmargin.certificate import Point, feasible, primal_of
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import response
-from maxmargin.passes import combination_with_bias, curved, scores_with_bias, sum_of_chunks
+from maxmargin.passes import CHUNK, combination_with_bias, curved, scores_with_bias, sum_of_chunks
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot
 from maxmargin.solvers.base import best_bias_at
@@ -30,6 +30,8 @@ LONGEST = 1024.0  # how much longer w(α) may become,
 HALVINGS = 7  # and how well its length is found,
 SEEN = 1 << 15  # by so many rows, nearly
 SEARCHES = 20
+LENGTHS = 6  # tried at most,
+ROUGHLY = 0.05  # until one is within this part of the last
 FLAT = 0.25  # of the slope where a step began: there it may end
 EVALUATED = 1 << 17  # numbers visited in one chunk of an evaluation, which does more with each of them
 
@@ -127,10 +129,28 @@ class Primal:
         line, bend = float(np.sum(self.ridge * v * step)), float(np.sum(self.ridge * step * step))
         return lambda t: line + t * bend + float((problem.C * problem.loss.slope(m + t * change)) @ change)
 
-    def hessian_times(self, curvatures: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """∇²P v, without the matrix."""
+    def hessian_times(self, curvatures: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """∇²P v, without the matrix, and the scores of v for the rows that are curved."""
         problem = self.problem
-        return np.asarray(self.ridge * v + curved(problem.rows, problem.d, curvatures, v, problem.threads))
+        product, f = curved(problem.rows, problem.d, curvatures, v, problem.threads)
+        return np.asarray(self.ridge * v + product), f
+
+    def length_along(self, v: np.ndarray, f: np.ndarray, step: np.ndarray, change: np.ndarray) -> float:
+        """The t, roughly, that minimises P(v + t step), by Newton's method: f + t change are its scores, so no pass."""
+        problem, line, bend = self.problem, float(self.ridge @ (v * step)), float(self.ridge @ (step * step))
+        t = 1.0
+        for _ in range(LENGTHS):
+
+            def add(start: int, stop: int, total: np.ndarray, t: float = t) -> None:
+                respond_along(problem.y, problem.dual_term, f, change, t, start, stop, total)
+
+            slope, curvature = sum_of_chunks(problem.rows, 2, problem.threads, add, CHUNK)
+            before, t = t, t - (line + t * bend + slope) / (bend + curvature)
+            if not 0.0 < t < LONGEST:
+                return 1.0
+            if abs(t - before) <= ROUGHLY * t:
+                break
+        return t if abs(t - 1.0) > ROUGHLY else 1.0
 
     def sum_of_rows(self, coefficients: np.ndarray) -> np.ndarray:
         """Σ coefficient_i (x_i, 1)."""
@@ -150,6 +170,17 @@ def respond(rows, y, term, v, b, start, stop, f, curvatures, total):
             forces += force * y[i]
             axpy(rows, i, force * y[i], total)
     total[-2], total[-1] = forces, losses
+
+
+@compiled
+def respond_along(y, term, f, change, t, start, stop, total):
+    """Adds the slope and the curvature in t of the losses at f + t change."""
+    slope, curvature = 0.0, 0.0
+    for i in range(start, stop):
+        _, force, h = response(term, i, y[i] * (f[i] + t * change[i]))
+        slope -= force * y[i] * change[i]
+        curvature += h * change[i] * change[i]
+    total[0], total[1] = slope, curvature
 
 
 def search(slope_at: Callable[[float], float], start: float, whole: float) -> float:

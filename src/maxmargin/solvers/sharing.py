@@ -25,7 +25,7 @@ from maxmargin.cores import pool
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import row_length
 
-ROUND = 500_000  # values that the threads visit between two merges,
+ROUND = 200_000  # values that the threads visit between two merges,
 MERGE = 10  # and at least so many for each feature
 WORTH = 2  # rounds, or a single thread does it
 FORGET = 0.99  # σ falls by this, a round, down to what is measured
