@@ -84,6 +84,17 @@ def test_features_in_very_different_units_duplicates_and_constants(bias):
     assert outcome.certificate.relative_gap <= 1e-5
 
 
+@pytest.mark.parametrize(
+    ("bias", "C", "solver"),
+    [("none", 3.0, "dual_coordinate"), ("free", 3.0, "second_order"), ("regularised", 3.0, "second_order"),
+     ("free", 0.3, "dual_coordinate")],
+)  # fmt: skip
+def test_with_a_bias_a_hundred_examples_a_feature_are_enough(bias, C, solver):
+    X, y = overlapping(n=1600, d=10)
+    X /= np.sqrt(np.mean(np.sum(X * X, axis=1)) / 10.0)
+    assert choose(posed(X, y, bias=bias, C=C))[0] == solver
+
+
 @pytest.mark.parametrize("C", [1e2, 1e4, 1e6])
 def test_a_large_C_does_not_crawl(C):
     problem = posed(*overlapping(n=3000, d=10), C=C)

@@ -13,6 +13,7 @@ from maxmargin.solvers.newton import small_enough
 from maxmargin.solvers.newton_system import FEW
 
 MANY = 200  # examples for each feature
+PLENTY = 100
 SEVERAL = 50
 SOME = 10
 SMALL = 400  # features
@@ -22,6 +23,7 @@ DENSE = 0.25  # of all values are stored
 GENTLE = 0.3  # C ‖x‖²: below, single dual variables are there at once;
 SOME_STEEPNESS = 1.0
 STEEP = 5.0
+STEEP_FOR_A_BIAS = 10.0  # which dual variables are slow to find
 LARGE = 50.0  # beyond this they are long on the way,
 VERY_LARGE = 1e4  # beyond this, for ever;
 HUGE = 1e6  # beyond this even Newton steps are, but for those of an interior point;
@@ -35,6 +37,8 @@ def suits_second_order(problem: Problem) -> bool:
         return False
     if problem.n >= MANY * size:
         return problem.nnz >= LONG or steepness(problem) > SOME_STEEPNESS
+    if problem.bias != "none" and size <= SMALL and problem.n >= PLENTY * size:
+        return steepness(problem) > STEEP_FOR_A_BIAS
     several = problem.n >= SEVERAL * size and steepness(problem) <= HUGE
     return (size <= SMALL or several) and steepness(problem) > LARGE
 
