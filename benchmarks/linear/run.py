@@ -11,10 +11,10 @@ to five times, and its best time kept. The optimum is the bound that maxmargin p
 of 1e-8, or in the seconds of --optimum (2 limits if not given).
 
 The runs go to FILE.jsonl after every problem (see records.py). Start the same command again and it goes on where it
-stopped: problems that are in the file are not run again, unless with --afresh. With --again TIMES they are: by
-maxmargin and, beside it, by those of --contenders who had taken at most so many times its seconds to 1e-4, in which a
-limit counts as reached; the runs of the others are kept, and so is the optimum. Then tables.py writes FILE.md, and
-curves.py draws FILE.png. Without --write nothing is kept.
+stopped: problems that are in the file are not run again, unless with --afresh. With --again TIMES they are, by those of
+--contenders (maxmargin is one of them) who had taken at most so many times maxmargin's seconds to 1e-4, where a limit
+counts as the seconds of who never got there; the runs of the others are kept, and so is the optimum. Then tables.py
+writes FILE.md, and curves.py draws FILE.png. Without --write nothing is kept.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ def given() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=20.0)
     parser.add_argument("--optimum", type=float, default=None)
     parser.add_argument("--write")
-    parser.add_argument("--afresh", action="store_true")
-    parser.add_argument("--again", type=float, metavar="TIMES")
+    twice = parser.add_mutually_exclusive_group()
+    twice.add_argument("--afresh", action="store_true")
+    twice.add_argument("--again", type=float, metavar="TIMES")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "maxmargin-bench")
     parser.add_argument("--reach", type=float, default=float("-inf"), help=argparse.SUPPRESS)
     parser.add_argument("--one", nargs=5, metavar=("DATA", "LOSS", "BIAS", "C", "CONTENDER"), help=argparse.SUPPRESS)
@@ -108,11 +109,8 @@ def raced(options, problem: records.Problem) -> records.Runs:
 def raced_again(options, problem: records.Problem, before: records.Runs) -> records.Runs:
     """The same of those who had been near to us; what the others did before is kept."""
     ours = records.seconds_or_limit(tables.LEVEL, before, records.OURS)
-    near = [
-        who for who in records.contenders(before)
-        if who in options.contenders.split(",")
-        and records.seconds_or_limit(tables.LEVEL, before, who) <= options.again * ours
-    ]  # fmt: skip
+    asked = [who for who in records.contenders(before) if who in options.contenders.split(",")]
+    near = [who for who in asked if records.seconds_or_limit(tables.LEVEL, before, who) <= options.again * ours]
     runs = [run for run in before if run["contender"] not in near]
     for who in near:
         runs += runs_of(options, problem, who, goal(before))
