@@ -15,6 +15,7 @@ from maxmargin.expansion import Widths
 from maxmargin.feature_maps import FeatureMap, transform, words_of_map
 from maxmargin.kernels import Kernel
 from maxmargin.points import part_of
+from maxmargin.rows.columns import shifted
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
 from maxmargin.tensorfile import write_tensors
@@ -34,10 +35,12 @@ class ApproximateModel(Widths):
     ----------
     features : φ, with ⟨φ(x), φ(z)⟩ nearly the kernel (see feature_maps)
     linear : the linear model that was trained on φ
+    centre : array (d,) that is subtracted from examples first, or None
     """
 
     features: FeatureMap
     linear: LinearModel
+    centre: np.ndarray | None = None
 
     @property
     def d(self) -> int:
@@ -94,11 +97,13 @@ class ApproximateModel(Widths):
     def mapped(self, rows: Rows, threads: int | None) -> Iterator[Rows]:
         """φ of all rows, some at a time; at least one part, that may be empty."""
         rows, n = self.fitting(rows), count_rows(rows)
+        rows = rows if self.centre is None else shifted(rows, self.centre)
         step = max(1, AT_ONCE // max(self.features.components, 1))
         for start in range(0, max(n, 1), step):
             yield transform(self.features, part_of(rows, slice(start, min(start + step, n))), thread_count(threads))
 
     def save(self, path: str | Path) -> None:
         """Write one safetensors file, atomically; the same model gives the same bytes."""
-        tensors = {**self.linear.tensors(), **self.features.tensors()}
+        centre = {} if self.centre is None else {"input_centre": self.centre}
+        tensors = {**self.linear.tensors(), **self.features.tensors(), **centre}
         write_tensors(path, KIND, tensors, {**self.linear.words(), "features": words_of_map(self.features)})

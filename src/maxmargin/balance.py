@@ -6,11 +6,12 @@ the primal, seen from the dual, takes it away:
     α_i ← α_i − h_i y_i ⟨z_i, s⟩,   s minimises Σ (√h_i ⟨z_i, s⟩ − α_i y_i / √h_i)²,   h_i = C_i ℓ″(m_i)
 
 Near the optimum that leaves α inside its box; further away it may not, and then there is no bound yet. The same s is
-the Newton step itself.
+the Newton step itself. The bound assumes that the optimum is no further away than the Newton step, twice.
 
 The least squares are solved by an orthogonal factorisation, block of rows by block, never through √h Z squared:
 features that are nearly copies of each other may hold the answer, and squared they would be lost. What rounding leaves
-of the sum, e, is charged to the bound as ‖R⁻ᵀe‖ ‖R v‖, which no change of units can make small.
+of the sum, e, and what rounding may do to e itself, is charged to the bound as ‖R⁻ᵀe‖ ‖R v‖, which no change of units
+can make small.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.passes import combination_with_bias, scores_with_bias
+from maxmargin.passes import additions, combination_with_bias, scores_with_bias, sizes_of_products
 from maxmargin.problem import Problem
+from maxmargin.rounding import PAIRWISE, SMALLEST, gamma
 from maxmargin.rows.memory import Dense
 
 FEW = 4000  # features: beyond, no factors are made and there is no bound
@@ -40,6 +42,10 @@ class NewtonStep:
     def length(self, e: np.ndarray) -> float:
         """‖R⁻ᵀ e‖."""
         return float(np.linalg.norm((self.V.T @ (e / self.scale)) / self.sigma))
+
+    def longest(self, e: np.ndarray) -> float:
+        """The largest ‖R⁻ᵀ e′‖ of any e′ that is nowhere larger than e."""
+        return float(np.linalg.norm((np.abs(self.V.T) @ (e / self.scale)) / self.sigma))
 
     def reach(self, v: np.ndarray) -> float:
         """‖R v‖."""
@@ -69,19 +75,24 @@ def newton_step(problem: Problem, alpha: np.ndarray, margins: np.ndarray) -> New
 
 def balanced(
     problem: Problem, alpha: np.ndarray, margins: np.ndarray, w: np.ndarray, b: float
-) -> tuple[np.ndarray, float]:
-    """Alpha with Σ α_i y_i z_i = 0 and the bound it proves; −∞ if it cannot be had near this point."""
+) -> tuple[np.ndarray, tuple[float, float]]:
+    """Alpha with Σ α_i y_i z_i = 0, the bound it proves and its rounding; −∞ if it cannot be had near this point."""
     if problem.d > FEW:
-        return alpha, -np.inf
+        return alpha, (-np.inf, 0.0)
     h = problem.C * problem.loss.curvature(margins)
     newton = newton_step(problem, alpha, margins)
     moved = alpha - problem.y * h * scores_with_bias(problem.rows, problem.d, newton.s, problem.threads)
     if not np.all((moved >= 0.0) & (moved <= problem.C)):
-        return alpha, -np.inf
+        return alpha, (-np.inf, 0.0)
     e = combination_with_bias(problem.rows, problem.d, moved * problem.y, len(newton.s), problem.threads)
     v = w if problem.bias == "none" else np.append(w, b)
-    charge = newton.length(e) * (newton.reach(v) + newton.reach(newton.s))
-    return moved, float(np.sum(problem.loss.dual(moved, problem.C))) - 2.0 * charge
+    columns = sizes_of_products(problem.rows, problem.d, np.abs(w), moved, problem.threads)[1]
+    columns = columns if problem.bias == "none" else np.append(columns, np.sum(moved))
+    off = newton.length(e) + gamma(additions(problem.rows, problem.d) + 8) * newton.longest(columns)
+    plain = float(np.sum(problem.loss.dual(moved, problem.C)))
+    charge = 2.0 * off * (newton.reach(v) + newton.reach(newton.s))
+    charge += gamma(2 * PAIRWISE) * (2.0 * float(np.sum(moved)) + abs(plain)) + SMALLEST
+    return moved, (plain - charge, charge)
 
 
 def written_out(problem: Problem, start: int, stop: int) -> np.ndarray:

@@ -6,6 +6,16 @@ For any (w, b) and any feasible α,   P(w, b) − P* ≤ P(w, b) − D(α) = gap
 computes both objectives in float64, in fresh passes over the data: w(α) from α, margins from w, the exact best b.
 Half of a point may be missing: w of a dual point is w(α); α of a primal point is −C_i ℓ′(m_i).
 
+It does not trust float64 either. `primal` is rounded up and `dual` down by a bound on the rounding error of their
+own sums (see rounding): in exact arithmetic P(w, b) ≤ primal and dual ≤ P*, so that a gap is never negative.
+
+    primal    losses are taken at margins lowered by their error, of this evaluation and of the one of `predict`
+    dual      ‖w(α)‖ is longer by its error; where Σ α_i y_i is not exactly 0, it is so for (1 − t) α of the heavier
+              class, at a price of t: d_i is concave with d_i(0) = 0, and w(α) moves by at most t Σ α_i ‖x_i‖
+
+The norms ‖w‖ ‖x_i‖ bound the errors at no cost. Where that bound is large (features of very different sizes), one
+more pass over the absolute values of the rows finds a smaller one, Σ_j |w_j x_ij|.
+
 Where C is infinite a point may have no finite certificate: a hard margin costs ∞ until every example is on its side,
 after which w and α are put to their best lengths; unregularised logistic has no bound until α can be balanced.
 """
@@ -14,56 +24,97 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from maxmargin.balance import balanced
 from maxmargin.best_bias import best_bias
 from maxmargin.losses import HARD_MARGIN
-from maxmargin.passes import combination, scores, scores_and_combination
+from maxmargin.passes import additions, combination, scores, scores_and_combination, sizes_of_products
 from maxmargin.problem import Problem
+from maxmargin.rounding import PAIRWISE, SMALLEST, UNIT, gamma, loss_sums, margin_error
 
-ROUNDING = 1e-9
 ALL = slice(None)
+LARGE = 1e-7  # rounding as a part of the objective, from where on a pass for a smaller bound is worth its time
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Both objectives; their difference bounds the distance of `primal` from the optimum."""
+    """Both objectives, rounded apart; their difference bounds the distance of `primal` from the optimum.
+
+    `primal_rounding` and `dual_rounding` say how much of it is a bound on rounding errors. `scale` is what the gap is
+    measured against where the objective itself is near 0 (one-class and ν formulations, constant targets).
+    """
 
     primal: float
     dual: float
+    primal_rounding: float = 0.0
+    dual_rounding: float = 0.0
+    scale: float = 0.0
 
     @property
     def gap(self) -> float:
-        """Primal − dual: never below zero but by rounding."""
+        """Primal − dual: never below zero."""
         return self.primal - self.dual
 
     @property
-    def relative_gap(self) -> float:
-        """The gap as a part of the primal objective."""
-        if np.isinf(self.gap) or self.primal == 0.0:
-            return 0.0 if self.gap == 0.0 else np.inf
-        return self.gap / abs(self.primal)
+    def rounding(self) -> float:
+        """How much of the gap is a bound on rounding errors."""
+        return self.primal_rounding + self.dual_rounding
 
     @property
-    def sound(self) -> bool:
-        """Whether rounding has left the numbers fit to be believed: finite, and a gap that is not clearly negative."""
-        return bool(np.isfinite(self.gap)) and self.gap >= -ROUNDING * abs(self.primal)
+    def measure(self) -> float:
+        """What the gap is a part of: the objective, or the scale of the problem where that is larger."""
+        return max(abs(self.primal), self.scale)
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a part of the objective."""
+        if np.isinf(self.gap) or self.measure == 0.0:
+            return 0.0 if self.gap == 0.0 else np.inf
+        return self.gap / self.measure
 
     def meets(self, tol: float) -> bool:
         """Whether it proves a relative gap of at most tol."""
-        return self.sound and self.relative_gap <= tol
+        return bool(np.isfinite(self.gap)) and self.gap >= 0.0 and self.relative_gap <= tol
+
+    @property
+    def only_rounding(self) -> bool:
+        """Whether no step can make the gap much smaller: half of it or more is the bound on rounding errors."""
+        return self.gap <= 2.0 * self.rounding
 
     def __str__(self) -> str:
         """One line for people."""
-        return f"objective {self.primal:.8g}, at most {max(self.relative_gap, 0.0):.2e} of it above the optimum"
+        return f"objective {self.primal:.8g}, at most {self.relative_gap:.2e} of it above the optimum"
 
 
 def summed(certificates: Iterable[Certificate]) -> Certificate:
     """Of several problems taken together: their objectives add up."""
     every = list(certificates)
-    return Certificate(sum(one.primal for one in every), sum(one.dual for one in every))
+    names = ("primal", "dual", "primal_rounding", "dual_rounding", "scale")
+    return Certificate(*(sum(getattr(one, name) for one in every) for name in names))
+
+
+def joined(primal: Certificate, dual: Certificate) -> Certificate:
+    """The primal of one certificate and the dual of another of the same problem."""
+    scale = max(primal.scale, dual.scale)
+    return Certificate(primal.primal, dual.dual, primal.primal_rounding, dual.dual_rounding, scale)
+
+
+class Side(NamedTuple):
+    """One objective, rounded to the safe side, and how much that is."""
+
+    value: float
+    rounding: float
+
+
+class Sizes(NamedTuple):
+    """What bounds rounding errors: `reach` × rows[i] ≥ Σ_j |w_j x_ij|, and `columns` ≥ the error of w(α), if known."""
+
+    reach: float
+    rows: np.ndarray
+    columns: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,17 +142,19 @@ def certify(problem: Problem, point: Point) -> Certified:
     if point.w is None:
         if point.alpha is None:
             raise ValueError("a point needs w or alpha")
-        alpha, w, b, dual = dual_side(problem, point.alpha)
-        w, b, margins = with_best_bias(problem, w, b)
+        alpha, w, b = dual_point(problem, point.alpha)
+        w_dual = w
+        w, b, f = with_best_bias(problem, w, b)
     elif problem.bounded and (point.alpha is not None or problem.bias != "free"):
         return certify_at_once(problem, point.w.copy(), point.b, point.alpha)
     else:
-        w, b, margins = with_best_bias(problem, point.w.copy(), point.b, point.b)  # the solver goes on with its own
-        if problem.ridge:
-            alpha, _, _, dual = dual_side(problem, answers(problem, margins) if point.alpha is None else point.alpha)
-        else:
+        w, b, f = with_best_bias(problem, point.w.copy(), point.b, point.b)  # the solver goes on with its own
+        margins = problem.y * (f + b)
+        if not problem.ridge:
             alpha, dual = balanced(problem, answers(problem, margins), margins, w, b)
-    return Certified(w, b, alpha, Certificate(problem.primal(w, b, margins), dual))
+            return Certified(w, b, alpha, certificate_of(primal_side(problem, w, b, f), Side(*dual)))
+        alpha, w_dual, _ = dual_point(problem, answers(problem, margins) if point.alpha is None else point.alpha)
+    return certified_at(problem, w, b, f, alpha, w_dual)
 
 
 def certify_at_once(problem: Problem, w: np.ndarray, b: float, alpha: np.ndarray | None) -> Certified:
@@ -115,23 +168,108 @@ def certify_at_once(problem: Problem, w: np.ndarray, b: float, alpha: np.ndarray
         return np.asarray(own[part] * problem.y[part])
 
     f, w_dual = scores_and_combination(problem.rows, problem.d, w, answer, problem.threads)
-    dual = problem.dual(own, w_dual, problem.bias_square * float(np.sum(own * problem.y)))
     if problem.bias == "free":
         b = best_bias(f, problem.y, problem.C, problem.loss, b, problem.threads)
-    return Certified(w, b, own, Certificate(problem.primal(w, b, problem.y * (f + b)), dual))
+    return certified_at(problem, w, b, f, own, w_dual)
 
 
-def dual_side(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Alpha made feasible, w(α), b and D(α); a hard margin lets α take its best length too."""
+def certified_at(
+    problem: Problem, w: np.ndarray, b: float, f: np.ndarray, alpha: np.ndarray, w_dual: np.ndarray
+) -> Certified:
+    """Both sides, of (w, b) with its scores and of α with its w(α); bounded more closely where rounding is large."""
+    primal, dual = primal_side(problem, w, b, f), dual_side(problem, alpha, w_dual)
+    if primal.rounding + dual.rounding > LARGE * abs(primal.value):
+        rows, columns = sizes_of_products(problem.rows, problem.d, np.abs(w), alpha, problem.threads)
+        closer = Sizes(1.0, rows, columns)
+        primal = least(primal, primal_side(problem, w, b, f, closer))
+        dual = greatest(dual, dual_side(problem, alpha, w_dual, closer))
+        w, b, primal = stretched(problem, w, b, f, closer, primal)
+    return Certified(w, b, alpha, certificate_of(primal, dual))
+
+
+def stretched(
+    problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes: Sizes, primal: Side
+) -> tuple[np.ndarray, float, Side]:
+    """(w, b) a little longer, so that margins of 1 stay above 1 whatever rounding does, if that costs less.
+
+    With a large C the errors of margins at the kink of a hinge cost C each; a longer w costs its norm once.
+    """
+    slope, constant = margin_error(problem.longest, sizes.reach, b)
+    longer = 1.0 + 3.0 * float(np.max(slope * sizes.rows + constant))
+    if not (problem.bounded and np.isfinite(longer)) or longer > 1.0 + LARGE:
+        return w, b, primal
+    side = primal_side(problem, longer * w, longer * b, longer * f, Sizes(longer * sizes.reach, sizes.rows))
+    return (longer * w, longer * b, side) if side.value < primal.value else (w, b, primal)
+
+
+def certificate_of(primal: Side, dual: Side) -> Certificate:
+    """A certificate of two sides."""
+    return Certificate(primal.value, dual.value, primal.rounding, dual.rounding)
+
+
+def least(one: Side, other: Side) -> Side:
+    """The lower of two upper bounds."""
+    return other if other.value < one.value else one
+
+
+def greatest(one: Side, other: Side) -> Side:
+    """The higher of two lower bounds."""
+    return other if other.value > one.value else one
+
+
+def primal_side(problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes: Sizes | None = None) -> Side:
+    """P(w, b) from its scores, rounded up."""
+    norm = problem.norm(w, b)
+    sizes = sizes or Sizes(length(w), problem.norms)
+    error = margin_error(problem.longest, sizes.reach, b)
+    if problem.loss is HARD_MARGIN:
+        margins = (problem.y * (f + b) - (error[0] * sizes.rows + error[1]))[problem.counted]
+        losses = above = 0.0 if np.all(margins >= 1.0) else np.inf
+    else:
+        losses, above = loss_sums(f, problem.y, problem.dual_term, b, sizes.rows, error, problem.threads)
+    upper = (norm * (1.0 + gamma(PAIRWISE)) + above) * (1.0 + 4.0 * UNIT)
+    return Side(upper, max(upper - (norm + losses), 0.0) if np.isfinite(upper) else 0.0)
+
+
+def dual_side(problem: Problem, alpha: np.ndarray, w: np.ndarray, sizes: Sizes | None = None) -> Side:
+    """D(α) from w = w(α) as it was computed, rounded down."""
+    terms, total = float(np.sum(problem.loss.dual(alpha, problem.C))), float(np.sum(alpha))
+    balance = float(np.sum(alpha * problem.y))
+    off = abs(balance) + gamma(PAIRWISE) * total
+    scaled = min(2.0 * off / total, 1.0) if problem.bias == "free" and total > 0.0 else 0.0
+    steps = gamma(additions(problem.rows, problem.d) + 8)
+    if sizes is None or sizes.columns is None:
+        error = (steps + scaled) * float(alpha @ problem.norms)
+        growth = length(w) * error + 0.5 * error * error
+    else:
+        errors = (steps + scaled) * sizes.columns
+        growth = float(np.sum(np.abs(w) * errors)) + 0.5 * float(np.sum(np.square(errors)))
+    if problem.bias_square:
+        growth += problem.bias_square * off * (off - abs(balance)) + gamma(8) * problem.bias_square * off * off
+    norm = problem.norm(w, problem.bias_square * balance)
+    plain = terms - norm
+    lost = (
+        gamma(2 * PAIRWISE) * (2.0 * total + abs(terms) + norm) + scaled * (total + abs(terms)) + growth * (1.0 + 1e-12)
+    )
+    return Side(plain - lost - SMALLEST, plain - (plain - lost))
+
+
+def length(w: np.ndarray) -> float:
+    """‖w‖, rounded up."""
+    return float(np.sqrt(np.sum(np.square(w)))) * (1.0 + gamma(PAIRWISE)) + SMALLEST
+
+
+def dual_point(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Alpha made feasible, w(α) and b; a hard margin lets α take its best length too."""
     alpha = feasible(problem, alpha)
     w, b = primal_of(problem, alpha)
     if problem.loss is HARD_MARGIN:
         total = float(np.sum(alpha))
         norm = problem.norm(w, b)
         if norm > 0.0:
-            length = 0.5 * total / norm
-            alpha, w, b = length * alpha, length * w, length * b
-    return alpha, w, b, problem.dual(alpha, w, b)
+            longer = 0.5 * total / norm
+            alpha, w, b = longer * alpha, longer * w, longer * b
+    return alpha, w, b
 
 
 def primal_of(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, float]:
@@ -165,18 +303,20 @@ def pulls(problem: Problem, margins: np.ndarray, part: slice = ALL) -> np.ndarra
 def with_best_bias(
     problem: Problem, w: np.ndarray, b: float, guess: float | None = None
 ) -> tuple[np.ndarray, float, np.ndarray]:
-    """(w, b) with b the best there is where it is free, and the margins at that point.
+    """(w, b) with b the best there is where it is free, and the scores ⟨w, x_i⟩ of that w.
 
     A hard margin takes w and b at the length that makes the smallest margin 1, if all examples are on their sides.
     """
     f = scores(problem.rows, w, problem.threads)
     if problem.bias == "free":
         b = best_bias(f, problem.y, problem.C, problem.loss, guess, problem.threads)
-    margins = problem.y * (f + b)
-    if problem.loss is HARD_MARGIN and (least := float(np.min(margins[problem.counted]))) > 0.0:
-        length = (1.0 + 4.0 * np.finfo(float).eps) / least
-        return length * w, length * b, length * margins
-    return w, b, margins
+    if problem.loss is HARD_MARGIN:
+        slope, constant = margin_error(problem.longest, length(w), b)
+        margins = problem.y * (f + b) - 1.5 * (slope * problem.norms + constant)  # the longer w has errors of its own
+        if (shortest := float(np.min(margins[problem.counted]))) > 0.0:
+            longer = (1.0 + 16.0 * UNIT) / shortest
+            return longer * w, longer * b, longer * f
+    return w, b, f
 
 
 def feasible(problem: Problem, alpha: np.ndarray) -> np.ndarray:

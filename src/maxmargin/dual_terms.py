@@ -176,14 +176,9 @@ def worth_quadratic(D, a):
 
 @compiled
 def worth_entropy(U, a):
-    """−α log(α/U) − (U−α) log((U−α)/U)."""
-    return times_log(a, U) + times_log(U - a, U)
-
-
-@compiled
-def times_log(a, U):
-    """−α log(α/U), and 0 at 0."""
-    return -a * log(a / U) if a > 0.0 else 0.0
+    """−s log(s/U) − (U−s) log(1 − s/U), s the smaller of α and U − α, so that nothing cancels; 0 at 0."""
+    s = min(a, U - a)
+    return -s * log(s / U) - (U - s) * log1p(-s / U) if s > 0.0 else 0.0
 
 
 @compiled

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from maxmargin.errors import DataError
-from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.kernels import Kernel, Linear, Precomputed
+from maxmargin.passes import scores
 from maxmargin.points import Points, parts_of, points_of
+from maxmargin.rows.columns import shifted
 from maxmargin.rows.memory import Csr, Dense, Rows, count_columns
 
 
@@ -50,6 +52,7 @@ class Expansion(Widths):
     support: np.ndarray
     kernel: Kernel
     training: dict[str, Any]
+    centre: np.ndarray | None  # what is subtracted from examples and support vectors first, if anything
 
     @property
     def d(self) -> int:
@@ -63,12 +66,22 @@ class Expansion(Widths):
 
     def points(self) -> Points:
         """The support vectors as the kernel wants them."""
-        found = points_of(self.vectors, as_given=not self.kernel.by_products)
+        found = points_of(self.around(self.vectors), as_given=not self.kernel.by_products)
         return Points(found.rows, found.squares, self.support)
+
+    def around(self, rows: Rows) -> Rows:
+        """Rows around the centre of the training data, if columns were far from 0."""
+        return rows if self.centre is None else shifted(rows, self.centre)
+
+    def moved(self, coefficients: np.ndarray) -> float:
+        """What the centre adds to b in the form Σ c_i K(x_i, x) + b; only a linear kernel sees it."""
+        if self.centre is None or not isinstance(self.kernel, Linear):
+            return 0.0
+        return -float(coefficients @ scores(self.vectors, self.centre))
 
     def parts(self, rows: Rows, threads: int) -> Iterator[tuple[slice, Points]]:
         """The examples to decide on, as the kernel wants them, some at a time."""
-        return parts_of(rows, threads, as_given=not self.kernel.by_products)
+        return parts_of(self.around(rows), threads, as_given=not self.kernel.by_products)
 
     def fitting(self, rows: Rows) -> Rows:
         """Rows with as many columns as there were in training: sparse ones may have fewer.
@@ -89,7 +102,8 @@ class Expansion(Widths):
 
     def vector_tensors(self) -> dict[str, np.ndarray]:
         """The support vectors as arrays, for a file."""
-        return {"support": self.support, **tensors_of(self.vectors)}
+        centre = {} if self.centre is None else {"centre": self.centre}
+        return {"support": self.support, **tensors_of(self.vectors), **centre}
 
 
 def check_places(kernel: Kernel, support: np.ndarray, d: int) -> None:

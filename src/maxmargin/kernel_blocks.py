@@ -54,6 +54,11 @@ def combination(kernel: Kernel, many: Points, few: Points, coefficients: np.ndar
     return total
 
 
+def additions(kernel: Kernel, count: int) -> int:
+    """How many additions a term of `combination` over so many z meets at most on its way into the sum."""
+    return count if isinstance(kernel, Custom) else min(count, FEW) + -(-count // FEW)
+
+
 def each_tile(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, threads: int, work: Work) -> None:
     """Call work(lines, columns, tile) for all tiles, few as lines, many as columns: no columns twice at once."""
     wide = isinstance(many.rows, Csr) and count_columns(many.rows) > NARROW

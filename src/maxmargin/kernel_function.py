@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.expansion import Expansion, check_places, vectors_of
 from maxmargin.kernel_blocks import combination
 from maxmargin.kernels import Kernel, kernel_of, words_of
+from maxmargin.rows.columns import checked_centre
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
 from maxmargin.tensorfile import write_tensors
@@ -36,6 +37,7 @@ class KernelFunction(Expansion):
     kernel : what takes the place of the inner product
     certificate : of the training
     training : words about the training
+    centre : array (d,) that is subtracted from examples and support vectors first, or None
     """
 
     vectors: Rows = field(repr=False)
@@ -46,6 +48,12 @@ class KernelFunction(Expansion):
     kernel: Kernel
     certificate: Certificate
     training: dict[str, Any] = field(default_factory=dict)
+    centre: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def intercept(self) -> float:
+        """The b of Σ c_i K(x_i, x) + b, whatever the centre."""
+        return self.b + self.moved(self.coefficients)
 
     @property
     def machine(self) -> str:
@@ -76,7 +84,7 @@ class KernelFunction(Expansion):
         words = {
             "b": self.b,
             "width": self.width,
-            "certificate": {"primal": self.certificate.primal, "dual": self.certificate.dual},
+            "certificate": asdict(self.certificate),
             "kernel": words_of(self.kernel),
             "training": self.training,
         }
@@ -91,4 +99,5 @@ def kernel_function(path: str | Path, tensors: dict[str, np.ndarray], words: dic
     if not coefficients.shape == support.shape == (count_rows(vectors),):
         raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
     certificate, b, width = Certificate(**words["certificate"]), float(words["b"]), float(words["width"])
-    return KernelFunction(vectors, support, coefficients, b, width, kernel, certificate, words["training"])
+    centre = checked_centre(tensors, d)
+    return KernelFunction(vectors, support, coefficients, b, width, kernel, certificate, words["training"], centre)

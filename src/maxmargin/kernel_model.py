@@ -8,7 +8,7 @@ the second class.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.expansion import Expansion, check_places, vectors_of
 from maxmargin.kernel_blocks import combination
 from maxmargin.kernels import Kernel, kernel_of, words_of
+from maxmargin.rows.columns import checked_centre
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
 from maxmargin.tensorfile import write_tensors
@@ -45,6 +46,7 @@ class KernelModel(Expansion):
     certificate : of the training, summed over the pairs
     training : words about the training
     sigmoids : array (number of pairs, 2): A and B of each pair's probabilities, or None (see calibration)
+    centre : array (d,) that is subtracted from examples and support vectors first, or None
     """
 
     classes: np.ndarray
@@ -57,6 +59,22 @@ class KernelModel(Expansion):
     certificate: Certificate
     training: dict[str, Any] = field(default_factory=dict)
     sigmoids: np.ndarray | None = field(default=None, repr=False)
+    centre: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """The b of Σ c_i K(x_i, x) + b of each pair, whatever the centre."""
+        moved = [
+            self.moved(self.dual_coef[j - 1] * self.of_class(i)) + self.moved(self.dual_coef[i] * self.of_class(j))
+            for i, j in self.pairs
+        ]
+        return np.asarray(self.b + np.array(moved))
+
+    def of_class(self, number: int) -> np.ndarray:
+        """Which support vectors are of that class."""
+        found = np.zeros(len(self.support), dtype=bool)
+        found[self.spans[number]] = True
+        return found
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -120,7 +138,7 @@ class KernelModel(Expansion):
         words = {
             "classes": self.classes.tolist(),
             "class_type": self.classes.dtype.str,
-            "certificate": {"primal": self.certificate.primal, "dual": self.certificate.dual},
+            "certificate": asdict(self.certificate),
             "kernel": words_of(self.kernel),
             "training": self.training,
         }
@@ -145,5 +163,6 @@ def kernel_model(
     check_places(kernel, support, d)
     certificate = Certificate(**words["certificate"])
     return KernelModel(
-        classes, vectors, support, n_support, dual_coef, b, kernel, certificate, words["training"], sigmoids
-    )
+        classes, vectors, support, n_support, dual_coef, b, kernel, certificate, words["training"], sigmoids,
+        checked_centre(tensors, d),
+    )  # fmt: skip

@@ -15,6 +15,9 @@ with K′_ij = t_i t_j K(x_r(i), x_r(j)), t = ±1: variable i stands for row r(i
 Without a bias C-SVC and ε-SVR have no group, and b = 0. The scores are f = Σ t_i β_i K(x_r(i), ·), so the machine is a
 coefficient for each row; b is b_1, or ½(b_1 − b_2) where there are two groups, and ½(b_1 + b_2) is then −ρ or ε.
 
+The optimum of one-class, ν-SVC and ν-SVR can be 0 (the origin inside the data), and so can that of ε-SVR (targets that
+are all the same): a gap relative to it would mean nothing. `scale` is what such a gap is measured against instead.
+
 For any (β, b),   P(β, b) − D(β) = Σ (hi_i − β_i)(R_i)₊ + (β_i − lo_i)(−R_i)₊ ≥ 0,   and it bounds P − P* if K is
 positive semidefinite.
 """
@@ -29,12 +32,13 @@ import numpy as np
 
 from maxmargin.cores import free_memory
 from maxmargin.errors import DataError
-from maxmargin.kernel_blocks import combination, rows_of_kernel
+from maxmargin.kernel_blocks import additions, combination, rows_of_kernel
 from maxmargin.kernel_rows import KernelRows
 from maxmargin.kernels import Gaussian, Kernel, Precomputed
 from maxmargin.passes import squared_norms
 from maxmargin.points import Points, centred, no_points, parts_of, points_of
-from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
+from maxmargin.rounding import UNDERFLOW, gamma
+from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored, longest_row
 
 BATCH_COST = 1 << 16  # numbers that could be visited while a batch is set up
 EXACT = 1 << 20  # numbers of a kernel matrix that is held in float64
@@ -42,6 +46,7 @@ LARGE = 1e30
 FAR = 1e4  # γ‖x‖², of which float32 keeps three digits behind the point;
 NEAR = 10.0  # of this it keeps six
 FLAT = 1e-12
+FLAT_TARGETS = 1e-9  # of Σ C |z|
 LOOKED_AT = 2000  # examples
 ROUNDING = 1e-6  # of the diagonal
 
@@ -96,6 +101,11 @@ class KernelProblem:
         """Whether every point has a finite certificate: where the kernel is not positive semidefinite none has."""
         known = self.kernel.definite
         return seems_definite(self) if known is None else known
+
+    @property
+    def zero_is_feasible(self) -> bool:
+        """Whether β = 0 is feasible, with D(0) = 0: not where sums are prescribed, nor where nothing is convex."""
+        return self.bounded and not np.any(self.machine.sums)
 
     @property
     def n(self) -> int:
@@ -170,8 +180,35 @@ class KernelProblem:
         return KernelRows(self.kernel, self.points, self.dtype, budget, self.threads)
 
     @cached_property
+    def norms(self) -> np.ndarray:
+        """‖x_i‖ of every row, rounded up where squares are too small for float64."""
+        return np.asarray(np.sqrt(self.squared_norms) + UNDERFLOW * self.longest)
+
+    @cached_property
+    def longest(self) -> int:
+        """How many values a row stores at most."""
+        return longest_row(self.rows)
+
+    @cached_property
+    def scale(self) -> float:
+        """½ Σ β_i² K_ii where the machine starts, the norm that unrelated examples would have; 0 if P* is above 0.
+
+        Targets add a billionth of what they cost at w = 0: far above rounding, far below any fit.
+        """
+        machine = self.machine
+        if machine.kind == "C-SVC":
+            return 0.0
+        norm = 0.5 * float(np.sum(np.square(machine.start) * self.diagonal))
+        return norm + FLAT_TARGETS * float(np.sum(machine.width * np.abs(machine.q)))
+
+    @cached_property
     def diagonal(self) -> np.ndarray:
-        """K′_ii of every variable; they are finite, or nothing can be computed."""
+        """K′_ii of every variable."""
+        return np.asarray(self.row_diagonal[self.machine.row])
+
+    @cached_property
+    def row_diagonal(self) -> np.ndarray:
+        """K_ii of every row; they are finite, or nothing can be computed."""
         every = Points(self.rows, self.squared_norms, np.arange(self.n))
         found = self.kernel.diagonal(every)
         if not np.all(np.isfinite(found)):
@@ -180,7 +217,7 @@ class KernelProblem:
                 f"the kernel of row {place} (counted from 0) with itself is {found[place]}: scale the features, or "
                 "take a smaller gamma or degree"
             )
-        return np.asarray(found[self.machine.row])
+        return found
 
     def coefficients(self, beta: np.ndarray) -> np.ndarray:
         """What each row counts for in the scores: Σ t_i β_i over its variables."""
@@ -191,6 +228,13 @@ class KernelProblem:
         """F of every variable, from the scores of the rows."""
         machine = self.machine
         return np.asarray(-machine.t * f[machine.row] - machine.q)
+
+    def score_errors(self, coefficients: np.ndarray) -> np.ndarray:
+        """A bound on the rounding error of each row's score: of the kernel's values, and of their sum."""
+        some = np.flatnonzero(coefficients)
+        c, sizes = np.abs(coefficients[some]), np.sqrt(np.maximum(self.row_diagonal, 0.0))
+        values = self.kernel.error(self.norms, self.norms[some], c, self.longest)
+        return np.asarray(values + gamma(additions(self.kernel, len(some)) + 4) * sizes * float(c @ sizes[some]))
 
     def scores(self, beta: np.ndarray) -> np.ndarray:
         """Scores of every row, in float64, a block of the kernel at a time."""

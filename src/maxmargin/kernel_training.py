@@ -197,6 +197,7 @@ def model_of(
     parts: list[Outcome],
     training: dict[str, Any],
     sigmoids: np.ndarray | None = None,
+    centre: np.ndarray | None = None,
 ) -> KernelModel:
     """The support vectors of all pairs, those of each class together."""
     used = np.any([part.w != 0.0 for part in parts], axis=0)
@@ -223,6 +224,7 @@ def model_of(
         certificate,
         training,
         sigmoids,
+        centre,
     )
 
 
@@ -231,14 +233,16 @@ def support_vectors(rows: Rows, support: np.ndarray, kernel: Kernel) -> Rows:
     return Dense(np.zeros((len(support), 0))) if isinstance(kernel, Precomputed) else pick(rows, support)
 
 
-def function_of(rows: Rows, kernel: Kernel, outcome: Outcome, training: dict[str, Any]) -> KernelFunction:
+def function_of(
+    rows: Rows, kernel: Kernel, outcome: Outcome, training: dict[str, Any], centre: np.ndarray | None = None
+) -> KernelFunction:
     """The support vectors of one machine; behind its coefficients there may be its width."""
     n = count_rows(rows)
     coefficients, width = outcome.w[:n], float(np.sum(outcome.w[n:]))
     support = np.flatnonzero(coefficients)
     some, b = coefficients[support], float(outcome.b)
     return KernelFunction(
-        support_vectors(rows, support, kernel), support, some, b, width, kernel, outcome.certificate, training
+        support_vectors(rows, support, kernel), support, some, b, width, kernel, outcome.certificate, training, centre
     )
 
 

@@ -8,12 +8,16 @@
     a function    f(X, Z), which returns the matrix of all K(x, z)
 
 `definite` says whether K is positive semidefinite for whatever data; None where only the caller can know.
+
+`error` bounds what rounding does to Σ_j |c_j| K(x, z_j), for every x, by the lengths of x and z alone: an inner product
+errs by at most γ_m ‖x‖ ‖z‖, and that is carried through the function (see rounding).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from math import comb
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -21,10 +25,13 @@ import numpy as np
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.exponential import gaussian, gaussian_32
 from maxmargin.points import Few, Points, few_of, matrix_of, products
+from maxmargin.rounding import gamma
+from maxmargin.rows.columns import centre_of
 from maxmargin.rows.memory import Dense, Rows, count_columns, count_rows
 
 BLOCK = 256  # rows of a precomputed kernel that are compared with its columns at once
 SYMMETRY = 1e-6  # float32 rounds
+EXPONENTIAL = 32  # roundings of e^t: its series, and the last product
 NAMES = {"rbf": "gaussian", "poly": "polynomial"}
 
 
@@ -49,6 +56,9 @@ class Kernel(Protocol):
     def diagonal(self, A: Points) -> np.ndarray:
         """K(a, a) for every a of A, in float64."""
 
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
+        """A bound on Σ_j c_j |error of K(x, z_j)| for every x, from ‖x‖, ‖z_j‖ and c_j ≥ 0; rows store `longest`."""
+
 
 @dataclass(frozen=True)
 class Linear:
@@ -65,6 +75,10 @@ class Linear:
     def diagonal(self, A: Points) -> np.ndarray:
         """‖a‖²."""
         return A.squares
+
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
+        """γ_m ‖x‖ Σ c_j ‖z_j‖."""
+        return np.asarray(gamma(longest + 4) * x * float(c @ z))
 
 
 @dataclass(frozen=True)
@@ -96,6 +110,12 @@ class Polynomial:
         """The same of ‖a‖²."""
         return np.asarray((self.gamma * A.squares + self.coef0) ** self.degree)
 
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
+        """γ Σ c_j (γ‖x‖‖z_j‖ + |r|)^p, spelt out by the powers of ‖z_j‖; each of p factors errs by γ_m and some more."""
+        r, p = abs(self.coef0), self.degree
+        powers = [comb(p, k) * self.gamma**k * r ** (p - k) * float(c @ z**k) for k in range(p + 1)]
+        return np.asarray(gamma(p * (longest + 8)) * np.polynomial.polynomial.polyval(x, powers))
+
 
 @dataclass(frozen=True)
 class Gaussian:
@@ -117,6 +137,20 @@ class Gaussian:
     def diagonal(self, A: Points) -> np.ndarray:
         """1."""
         return np.ones(len(A))
+
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
+        """The exponent errs by δ_j = γ_2m γ (‖x‖² + ‖z_j‖²), so K ≤ 1 by a part e^δ_j − 1, and never by more than 1.
+
+        Up to δ = 0.1 that is below 1.1 δ, beyond it is below 10 δ.
+        """
+        most = float(np.max(c, initial=0.0))
+        if most == 0.0:
+            return np.zeros_like(x)
+        unit = gamma(2 * longest + 16) * self.gamma
+        largest = float(np.max(x, initial=0.0)) ** 2 + float(np.max(z[c > 0.0])) ** 2
+        factor = 1.1 if unit * largest <= 0.1 else 10.0
+        total = float(np.sum(c))
+        return np.asarray(factor * unit * (total * x * x + float(c @ (z * z))) + gamma(EXPONENTIAL) * total)
 
 
 @dataclass(frozen=True)
@@ -141,6 +175,11 @@ class Sigmoid:
         """The same of ‖a‖²."""
         return np.asarray(np.tanh(self.gamma * A.squares + self.coef0))
 
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
+        """That of its argument: tanh rises by no more than it."""
+        inner = self.gamma * x * float(c @ z) + abs(self.coef0) * float(np.sum(c))
+        return np.asarray(gamma(longest + 8) * inner + gamma(8) * float(np.sum(c)))
+
 
 @dataclass(frozen=True)
 class Precomputed:
@@ -159,6 +198,10 @@ class Precomputed:
         """Looked up."""
         found = matrix_of(A.rows)[np.arange(len(A)), A.places]
         return np.asarray(found, dtype=np.float64).reshape(-1)
+
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
+        """None: the matrix is what the caller brings."""
+        return np.zeros_like(x)
 
 
 @dataclass(frozen=True)
@@ -192,6 +235,10 @@ class Custom:
             self.fill(one, few_of(one), values[k])
         return values.reshape(-1)
 
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
+        """None: the kernel is what the function returns."""
+        return np.zeros_like(x)
+
 
 def find_kernel(
     kernel: Any,
@@ -221,6 +268,15 @@ def find_kernel(
     raise ParameterError(
         f"kernel={kernel!r} is not known: choose linear, polynomial, gaussian (rbf), sigmoid, precomputed or a function"
     )
+
+
+def kernel_centre(kernel: Kernel, rows: Rows, balanced: bool) -> np.ndarray | None:
+    """What may be subtracted from all examples without changing the problem, where columns are far from 0.
+
+    A Gaussian sees differences only. Of a linear kernel the shift enters b alone if the coefficients add up to 0.
+    """
+    free = isinstance(kernel, Gaussian) or (isinstance(kernel, Linear) and balanced)
+    return centre_of(rows) if free and count_columns(rows) else None
 
 
 def checked_gamma(gamma: Any, rows: Rows, weights: np.ndarray | None = None) -> float:

@@ -62,7 +62,7 @@ def class_lines(model: KernelModel) -> list[str]:
         *first_lines(TYPES.get(model.training.get("machine", ""), "c_svc"), model.kernel),
         f"nr_class {len(labels)}",
         f"total_sv {len(model.support)}",
-        " ".join(["rho", *(repr(-b + 0.0) for b in model.b.tolist())]),
+        " ".join(["rho", *(repr(-b + 0.0) for b in model.intercept.tolist())]),
         " ".join(["label", *(str(int(label)) for label in labels)]),
         *(" ".join([name, *map(repr, values)]) for name, values in sigmoids),
         " ".join(["nr_sv", *map(str, model.n_support.tolist())]),
@@ -72,7 +72,7 @@ def class_lines(model: KernelModel) -> list[str]:
 def function_lines(model: KernelFunction) -> list[str]:
     """All lines before the support vectors of a function."""
     first = first_lines(FUNCTIONS[model.machine], model.kernel)
-    return [*first, "nr_class 2", f"total_sv {len(model.support)}", f"rho {-model.b + 0.0!r}"]
+    return [*first, "nr_class 2", f"total_sv {len(model.support)}", f"rho {-model.intercept + 0.0!r}"]
 
 
 def first_lines(kind: str, kernel: Kernel) -> list[str]:

@@ -137,8 +137,15 @@ class Logistic(Loss):
         return np.asarray(small / np.square(1.0 + small))
 
     def dual(self, alpha: Array, C: Array) -> Array:
-        """The entropy of splitting C into α and C − α, as a sum of two terms ≥ 0 so that nothing cancels."""
-        return np.asarray(surprise(alpha, C) + surprise(C - alpha, C))
+        """The entropy of splitting C into a smaller part s and the rest: −s log(s/C) − (C−s) log1p(−s/C).
+
+        Both terms are ≥ 0 and accurate to a few units: C − α is exact from C/2 on, and log1p keeps what 1 − s/C loses.
+        """
+        small = np.minimum(alpha, C - alpha)
+        ratio = np.divide(small, C, out=np.zeros_like(small), where=C > 0)
+        some = ratio > 0.0
+        logs = np.log(ratio, out=np.zeros_like(ratio), where=some)
+        return np.asarray(-small * logs - (C - small) * np.log1p(-ratio))
 
     def upper(self, C: Array) -> Array:
         """C."""
@@ -184,13 +191,6 @@ def sigmoid(z: Array) -> Array:
     """1/(1 + e^−z), without overflow."""
     small = np.exp(-np.abs(z))
     return np.asarray(np.where(z >= 0, 1.0, small) / (1.0 + small))
-
-
-def surprise(part: Array, whole: Array) -> Array:
-    """The part times log(whole/part), which goes to 0 with the part."""
-    some = part > 1e-300 * whole
-    ratio = np.divide(whole, part, out=np.ones_like(part), where=some)
-    return np.asarray(part * np.log(ratio))
 
 
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in (Hinge(), SquaredHinge(), Logistic())}

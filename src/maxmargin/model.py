@@ -6,7 +6,7 @@ the certificate of its training.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,6 +26,7 @@ from maxmargin.labels import KEPT_KINDS, sides
 from maxmargin.libsvm_model import is_libsvm_model, read_libsvm_model
 from maxmargin.losses import sigmoid
 from maxmargin.passes import scores
+from maxmargin.rows.columns import checked_centre, shifted, widened
 from maxmargin.rows.dna import rows_of
 from maxmargin.rows.expand import Expansion, Kmers, find_expansion
 from maxmargin.rows.memory import Rows, count_columns, count_rows
@@ -40,7 +41,7 @@ Model: TypeAlias = "LabelModel | KernelFunction"
 
 @dataclass(eq=False)
 class LinearModel:
-    """Decides by ⟨w, x⟩ + b.
+    """Decides by ⟨w, x⟩ + b, or by ⟨w, x − centre⟩ + b where columns are far from 0.
 
     Parameters
     ----------
@@ -51,6 +52,7 @@ class LinearModel:
     dual_coef : array (1 or k, number of support vectors): alpha times the label ±1 in each problem
     certificate : of the training, summed over the problems where there are several
     training : words about the training: problem, solver, status, sizes
+    centre : array (d,) that is subtracted from each row first, or None; `intercept` is the b of ⟨w, x⟩ + b in any case
 
     Examples
     --------
@@ -67,11 +69,17 @@ class LinearModel:
     dual_coef: np.ndarray = field(repr=False)
     certificate: Certificate
     training: dict[str, Any] = field(default_factory=dict)
+    centre: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def d(self) -> int:
         """Features."""
         return int(self.w.shape[1])
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """The b of ⟨w, x⟩ + b; with a centre far from 0 that form loses digits, which `decide` does not."""
+        return self.b if self.centre is None else np.asarray(self.b - self.w @ self.centre)
 
     @property
     def alphas(self) -> np.ndarray:
@@ -91,6 +99,8 @@ class LinearModel:
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Decision values: (n,) for two classes, above zero meaning the second; (n, k) for more."""
         rows = self.expanded(X)
+        if self.centre is not None:
+            rows = shifted(widened(rows, self.d), self.centre)
         columns = [scores(rows, w[: count_columns(rows)], thread_count(threads)) for w in self.w]
         values = np.column_stack(columns) + self.b if columns else np.zeros((count_rows(rows), 0))
         return np.asarray(values[:, 0] if len(self.classes) == 2 else values)
@@ -142,14 +152,15 @@ class LinearModel:
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Its arrays, for a file."""
-        return {"w": self.w, "b": self.b, "support": self.support, "dual_coef": self.dual_coef}
+        centre = {} if self.centre is None else {"centre": self.centre}
+        return {"w": self.w, "b": self.b, "support": self.support, "dual_coef": self.dual_coef, **centre}
 
     def words(self) -> dict[str, Any]:
         """The rest, for a file."""
         return {
             "classes": self.classes.tolist(),
             "class_type": self.classes.dtype.str,
-            "certificate": {"primal": self.certificate.primal, "dual": self.certificate.dual},
+            "certificate": asdict(self.certificate),
             "training": self.training,
         }
 
@@ -174,8 +185,12 @@ def load(path: str | Path) -> Model:
         if "w" not in tensors:
             return kernel_model(path, tensors, words, classes)
         w, b, support, dual_coef = (tensors[name] for name in ("w", "b", "support", "dual_coef"))
-        model = LinearModel(classes, w, b, support, dual_coef, Certificate(**words["certificate"]), words["training"])
+        model = LinearModel(
+            classes, w, b, support, dual_coef, Certificate(**words["certificate"]), words["training"],
+            checked_centre(tensors, w.shape[-1]),
+        )  # fmt: skip
         features = map_of(tensors, words["features"]) if "features" in words else None
+        input_centre = checked_centre(tensors, features.d, "input_centre") if features is not None else None
     except FileError:
         raise
     except (KeyError, TypeError, ValueError) as error:
@@ -185,7 +200,7 @@ def load(path: str | Path) -> Model:
         raise FileError(f"{path}: the model's features do not fit its weights: it was not written by maxmargin")
     if w.ndim != 2 or len(w) != count or b.shape != (count,) or dual_coef.shape != (count, len(support)):
         raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
-    return model if features is None else ApproximateModel(features, model)
+    return model if features is None else ApproximateModel(features, model, input_centre)
 
 
 def class_type(name: str) -> np.dtype:

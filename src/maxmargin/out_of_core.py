@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.budget import Budget
-from maxmargin.certificate import Certificate
+from maxmargin.certificate import Certificate, joined
 from maxmargin.checkpoint import check_identity, recall
 from maxmargin.cores import in_order
 from maxmargin.errors import FileError
@@ -33,7 +33,7 @@ from maxmargin.rows.source import Place, RowBlock
 from maxmargin.rows.variables import POSITIVE
 from maxmargin.scratch import release, reserved
 from maxmargin.shelf import Shelf
-from maxmargin.solve import Callback, Keeping, Limits, Outcome, progressed
+from maxmargin.solve import Callback, Keeping, Limits, Outcome, hopeless, progressed
 from maxmargin.solvers.passing import Method, Passing
 from maxmargin.streamed import NARROWER, WIDTH, Ride, Streamed, TwoSides
 from maxmargin.tensorfile import read_tensors, write_tensors
@@ -209,7 +209,7 @@ class Course:
         if self.best.meets(self.limits.tol):
             return Status.CONVERGED
         if self.stale >= PATIENCE:
-            return Status.STALLED
+            return Status.ROUNDING if hopeless(self.best, self.limits.tol) else Status.STALLED
         limit = self.limits.max_epochs
         if limit is not None and self.epochs >= limit and self.proved:
             return Status.EPOCH_LIMIT
@@ -241,9 +241,9 @@ class Course:
         if certificate.primal < best.primal:
             self.kept.put(self.point[: self.state.d])
             self.kept_b = self.point_b
-            best = Certificate(certificate.primal, best.dual)
+            best = joined(certificate, best)
         self.exact = certificate.dual >= best.dual
-        return Certificate(best.primal, max(best.dual, certificate.dual))
+        return joined(best, certificate) if self.exact else best
 
     def freeze(self) -> None:
         """The point and the α that the next pass will certify."""

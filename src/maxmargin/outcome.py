@@ -16,6 +16,7 @@ class Status(StrEnum):
     EPOCH_LIMIT = "epoch limit"
     INTERRUPTED = "interrupted"
     STALLED = "stalled"
+    ROUNDING = "rounding"
     DIVERGED = "diverged"
     SEPARATED = "separated"
     SETTLED = "settled"
@@ -36,9 +37,11 @@ ADVICE = {
     "Raise max_epochs, loosen tol, or lower C; with a checkpoint, resume.",
     Status.INTERRUPTED: "Stopped on request with the best model so far; its certificate says how good it is. "
     "With a checkpoint, resume.",
-    Status.STALLED: "The gap no longer shrinks: rounding stands in the way, because the tolerance is very fine or "
-    "the features are of very different sizes, or the solver does not come closer. Scale or centre the features, "
-    "loosen tol, or take another solver.",
+    Status.STALLED: "The gap no longer shrinks: the solver does not come closer. Scale the features, loosen tol, or take "
+    "another solver.",
+    Status.ROUNDING: "Rounding errors of float64 alone may be larger than the tolerance, so that nothing closer can be "
+    "proved; the certificate says what is. Subtract the mean of features far from 0, scale the features, lower C, or "
+    "loosen tol.",
     Status.DIVERGED: "The steps grew beyond all bounds; this is the best model before they did. "
     "Take smaller steps, scale the features, or take another solver.",
     Status.SEPARATED: "Every example is on its side, and the perceptron learns from mistakes only; the certificate "
@@ -56,6 +59,7 @@ SEVERITY = [
     Status.CONVERGED,
     Status.SEPARATED,
     Status.SETTLED,
+    Status.ROUNDING,
     Status.STALLED,
     Status.EPOCH_LIMIT,
     Status.TIME_LIMIT,

@@ -11,7 +11,8 @@ import numpy as np
 
 from maxmargin.compiled import compiled
 from maxmargin.cores import on_threads
-from maxmargin.rows.memory import Rows, axpy, count_rows, dot, entry, feature, row_length, span, square
+from maxmargin.rows.memory import Rows, axpy, count_rows, dot, entry, feature, part_of_rows, row_length, span, square
+from maxmargin.rows.take import read_only
 
 CHUNK = 1 << 21  # numbers visited in one chunk: about a millisecond
 NEAR = 1 << 17  # numbers that stay near the core from one visit to the next
@@ -60,6 +61,22 @@ def scores_and_combination(
     return f, sum_of_chunks(rows, d, threads, add, NEAR if WIDE * d <= NEAR else CHUNK)
 
 
+def sizes_of_products(
+    rows: Rows, d: int, w: np.ndarray, alpha: np.ndarray, threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Σ_j |x_ij| w_j for every row and Σ_i α_i |x_ij| for every column, of w ≥ 0 and α ≥ 0, both rounded up."""
+    n, of_rows, of_columns = count_rows(rows), np.empty(count_rows(rows)), np.zeros(d)
+    step = chunk_of(rows)
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        part = part_of_rows(rows, start, stop)
+        part = part._replace(values=read_only(np.abs(part.values)))
+        of_rows[start:stop] = scores(part, w, threads)
+        of_columns += combination(part, d, alpha[start:stop], threads)
+    upwards = 1.0 + 1e-9
+    return of_rows * upwards, of_columns * upwards
+
+
 def combination_of_squares(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:
     """Σ coefficient_i x_ik² for every feature k, in float64."""
 
@@ -72,6 +89,12 @@ def combination_of_squares(rows: Rows, d: int, coefficients: np.ndarray, threads
 def add_combination(rows: Rows, coefficients: np.ndarray, total: np.ndarray) -> None:
     """Add Σ coefficient_i x_i to `total`, on this thread."""
     _combination(rows, coefficients, 0, count_rows(rows), total)
+
+
+def additions(rows: Rows, d: int) -> int:
+    """How many additions a term of `combination` or `scores_and_combination` meets at most on its way into the sum."""
+    step = min(chunk_of(rows, max(CHUNK, WIDE * d)), count_rows(rows))
+    return step + -(-count_rows(rows) // chunk_of(rows, max(NEAR, WIDE * d)))
 
 
 def sum_of_chunks(

@@ -11,6 +11,9 @@ The bias says what becomes of b:
 C = ∞ (λ = 0) leaves one of two problems:
     hard_margin               hinge, squared hinge: min ½‖w‖² + b²/(2B²) with every m_i ≥ 1
     unregularised_logistic    min Σ s_i ℓ(m_i), with no norm at all: `ridge` is 0, and α must satisfy w(α) = 0
+
+With a free bias, x_i − c for any c states the same problem, with another b. Columns far from 0 are shifted by such a
+`centre` (see rows/columns), because float64 cannot compute ⟨w, x_i⟩ + b where both are huge and their sum is not.
 """
 
 from __future__ import annotations
@@ -25,9 +28,12 @@ from maxmargin.dual_terms import DualTerm
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.losses import HARD_MARGIN, Loss, find_loss
 from maxmargin.passes import squared_norms as squared_norms_of
-from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
+from maxmargin.rounding import UNDERFLOW
+from maxmargin.rows.columns import centre_of, shifted
+from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored, longest_row
 
 BIASES = ("none", "regularised", "free")
+FAR = 1e6  # ‖x‖, from where on columns far from 0 are looked for: below, float64 keeps ten digits of a score of order 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +47,15 @@ class Problem:
     bias: str = "free"
     bias_scale: float = 1.0
     ridge: float = field(default=1.0, kw_only=True)
+    centre: np.ndarray | None = field(default=None, kw_only=True)  # what was subtracted from every row
     threads: int = field(default=1, kw_only=True)
     name: str = field(default="", kw_only=True)
 
     def relabelled(self, y: np.ndarray, name: str) -> Problem:
         """The same examples with other labels ±1; what depends only on the rows is not computed again."""
         other = replace(self, y=y, name=name)
-        other.__dict__["squared_norms"] = self.squared_norms
+        for known in ("squared_norms", "norms", "longest"):
+            other.__dict__[known] = getattr(self, known)
         return other
 
     @property
@@ -59,6 +67,11 @@ class Problem:
     def bounded(self) -> bool:
         """Whether every point has a finite certificate; without C some have none."""
         return self.ridge > 0 and self.loss is not HARD_MARGIN
+
+    @property
+    def zero_is_feasible(self) -> bool:
+        """Whether α = 0 is feasible, with D(0) = 0; without a ridge nothing is known of it."""
+        return self.ridge > 0
 
     @property
     def n(self) -> int:
@@ -96,6 +109,16 @@ class Problem:
     def squared_norms(self) -> np.ndarray:
         """‖x_i‖² of every row."""
         return squared_norms_of(self.rows, self.threads)
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """‖x_i‖ of every row, rounded up where squares are too small for float64."""
+        return np.asarray(np.sqrt(self.squared_norms) + UNDERFLOW * self.longest)
+
+    @cached_property
+    def longest(self) -> int:
+        """How many values a row stores at most."""
+        return longest_row(self.rows)
 
     @cached_property
     def counted(self) -> np.ndarray:
@@ -155,11 +178,20 @@ def pose(
         problem = Problem(rows, y, strength * weights, find_loss(loss), bias, bias_scale, threads=threads)
     if squared_norms is not None:
         problem.__dict__["squared_norms"] = squared_norms
+    problem = centred(problem)
     if not np.all(np.isfinite(problem.C)):
         raise ParameterError(f"C={strength!r} times a weight overflows: scale the weights down, or raise lam")
     check_both_classes(y, problem.C)
     check_size(problem)
     return problem
+
+
+def centred(problem: Problem) -> Problem:
+    """The same problem around the centre of columns far from 0, where a free bias allows it."""
+    if problem.bias != "free" or not np.max(problem.squared_norms, initial=0.0) > FAR**2:
+        return problem
+    centre = centre_of(problem.rows)
+    return problem if centre is None else replace(problem, rows=shifted(problem.rows, centre), centre=centre)
 
 
 def without_C(problem: Problem) -> Problem:

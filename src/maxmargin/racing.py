@@ -28,6 +28,7 @@ from maxmargin.labels import check_length, encode, show, signs
 from maxmargin.outcome import Record
 from maxmargin.passes import scores
 from maxmargin.problem import Problem, checked_weights, is_number, penalty, pose
+from maxmargin.rows.columns import shifted, widened
 from maxmargin.rows.memory import Rows, count_columns, count_rows
 from maxmargin.rows.pick import pick
 from maxmargin.settings import check_names, checked_limits, checked_seed
@@ -175,6 +176,8 @@ def race(
     problem = pose(
         rows, signed, loss=loss, C=C, lam=lam, weights=weights, bias=bias, bias_scale=bias_scale, threads=threads
     )
+    if unseen is not None and problem.centre is not None:
+        unseen = replace(unseen, rows=shifted(widened(unseen.rows, problem.d), problem.centre))
     facts = {
         "data": named(X, ""), "n": problem.n, "d": problem.d, "nnz": problem.nnz,
         "tested": len(unseen.y) if unseen else 0, "positive": show(classes[side]),

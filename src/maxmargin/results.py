@@ -46,7 +46,13 @@ class Result:
 
 
 def joined(
-    classes: np.ndarray, codes: np.ndarray, parts: list[Outcome], solver: str, why: str, training: dict[str, Any]
+    classes: np.ndarray,
+    codes: np.ndarray,
+    parts: list[Outcome],
+    solver: str,
+    why: str,
+    training: dict[str, Any],
+    centre: np.ndarray | None = None,
 ) -> Result:
     """One result from the outcomes of the two-class problems."""
     alpha = np.stack([part.alpha for part in parts])
@@ -60,6 +66,7 @@ def joined(
         signed,
         summed(part.certificate for part in parts),
         {**training, "status": worst(parts).value, "epochs": sum(part.epochs for part in parts)},
+        centre,
     )
     return together(model, parts, solver, why)
 

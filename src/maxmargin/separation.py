@@ -48,7 +48,8 @@ def overlap(problem: Problem, found: Certified, epochs: float, seconds: float) -
 
 def unsupported(problem: Problem, found: Certified, done: bool, seconds: float) -> Status | None:
     """Whether the losses can fall for ever: at a point that separates, or where one is far out or all seems done."""
-    margins = with_best_bias(problem, found.w, found.b)[2][problem.counted]
+    _, b, f = with_best_bias(problem, found.w, found.b)
+    margins = (problem.y * (f + b))[problem.counted]
     suspicious = done or np.max(margins) > FAR
     if np.min(margins) > 0.0 or (suspicious and can_rise(problem, seconds)):
         return Status.NO_MINIMISER

@@ -10,14 +10,17 @@ is certified when it thinks that the tolerance is met, and otherwise seldom: its
 The best model is the certified point with the lowest primal objective, the best bound the highest dual objective:
 together they are the certificate, whichever epochs they come from.
 
-A problem so small that it takes a few milliseconds is solved beyond the tolerance, to the last digit.
+A problem so small that it takes a few milliseconds is solved beyond the tolerance, until only rounding is left.
+
+A gap of which rounding is more than the tolerance cannot be closed: the run ends as ROUNDING once little else is left of
+it and nothing becomes better.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log2
 from pathlib import Path
 from threading import Event
@@ -25,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.certificate import Certificate, Certified, Point, certify
+from maxmargin.certificate import Certificate, Certified, Point, certify, joined
 from maxmargin.checkpoint import Best, Run, fingerprint, load_run, save_run
 from maxmargin.cores import blas_on_one_thread
 from maxmargin.errors import DataError, RefusedError
@@ -42,14 +45,15 @@ SELDOM = 1.5
 AT_FIRST = 8.0  # epochs that an estimate may pass without a certificate
 CHECKPOINT_SECONDS = 30.0
 STALE_CERTIFICATES = 16  # at 15 % apart: ten times as many epochs without any progress,
-STALE_ESTIMATES = 6  # as many at 50 % apart
+STALE_ESTIMATES = 6  # as many at 50 % apart,
+STALE_ROUNDING = 2  # and fewer where rounding hides whatever progress there may be
 BEYOND_ROUNDING = 1e-9
 ROUNDING = 1e-15
 FREE_WORK = 1_000_000  # numbers visited: a few milliseconds
 FREE_EPOCHS = 1000
 
 PROVED = (Status.NOT_SEPARABLE, Status.NO_MINIMISER)
-FINAL = (Status.CONVERGED, Status.STALLED, Status.DIVERGED, *PROVED)
+FINAL = (Status.CONVERGED, Status.STALLED, Status.ROUNDING, Status.DIVERGED, *PROVED)
 
 Callback = Callable[[Record], Any]
 Watch = Callable[[Record, Certified], Any]
@@ -185,7 +189,7 @@ class Loop:
         if ended is Status.SEPARATED:  # a lower objective may not separate
             found, best = self.found, run.best
             assert best is not None
-            both = Certificate(found.certificate.primal, best.certificate.dual)
+            both = joined(found.certificate, best.certificate)
             run.best = Best(found.w, found.b, best.alpha, both)
         run.ended = ended.value
         return ended
@@ -222,9 +226,17 @@ class Loop:
             self.interrupt.set()
         if proved := self.proof():
             return proved
-        if run.stale >= (STALE_ESTIMATES if self.estimates else STALE_CERTIFICATES):
-            return Status.STALLED
-        return Status.CONVERGED if record.best.meets(self.goal) else None
+        if self.arrived(record.best):
+            return Status.CONVERGED
+        blurred = any(hopeless(one, self.limits.tol) for one in (record.certificate, record.best))
+        patience = STALE_ESTIMATES if self.estimates else STALE_CERTIFICATES
+        if run.stale >= (STALE_ROUNDING if blurred else patience):
+            return Status.ROUNDING if blurred else Status.STALLED
+        return None
+
+    def arrived(self, best: Certificate) -> bool:
+        """Whether the goal is met: the tolerance, and where more is free all that rounding allows."""
+        return best.meets(self.goal) or (best.meets(self.limits.tol) and best.only_rounding)
 
     def due(self) -> bool:
         """Whether to certify now: the epochs say so, or the solver thinks that it has arrived."""
@@ -276,6 +288,8 @@ class Loop:
         if self.run.best is None and lost(self.problem, found.certificate):
             self.run.best = self.at_the_start()
         self.run.best = better(self.run.best, found) if self.comparable else as_best(found)
+        if self.run.best.certificate.dual < 0.0 and self.problem.zero_is_feasible:
+            self.run.best = with_zero_alpha(self.run.best)
         self.found = found
         record = Record(
             self.problem.name, self.epochs, self.seconds, found.certificate, self.run.best.certificate,
@@ -360,19 +374,29 @@ def progressed(before: Certificate, after: Certificate) -> bool:
     return shrunk or lower or higher
 
 
+def hopeless(best: Certificate, tol: float) -> bool:
+    """Whether rounding alone is more than the tolerance, and what is left beside it is less than it."""
+    return bool(np.isfinite(best.gap)) and best.rounding > tol * best.measure and best.only_rounding
+
+
 def as_best(found: Certified) -> Best:
     """A certified point as the best one."""
     return Best(found.w, found.b, found.alpha, found.certificate)
+
+
+def with_zero_alpha(best: Best) -> Best:
+    """The same with α = 0, which proves P* ≥ 0: more than an α whose rounding errors are larger than its objective."""
+    nothing = replace(best.certificate, dual=0.0, dual_rounding=0.0)
+    return Best(best.w, best.b, np.zeros_like(best.alpha), nothing)
 
 
 def better(best: Best | None, found: Certified) -> Best:
     """The lower primal with its (w, b), the higher dual with its alpha."""
     if best is None:
         return as_best(found)
-    w, b, primal = best.w, best.b, best.certificate.primal
-    if found.certificate.primal < primal:
-        w, b, primal = found.w, found.b, found.certificate.primal
-    alpha, dual = best.alpha, best.certificate.dual
-    if found.certificate.dual > dual:
-        alpha, dual = found.alpha, found.certificate.dual
-    return Best(w, b, alpha, Certificate(primal, dual))
+    w, b, alpha, certificate = best.w, best.b, best.alpha, best.certificate
+    if found.certificate.primal < certificate.primal:
+        w, b, certificate = found.w, found.b, joined(found.certificate, certificate)
+    if found.certificate.dual > certificate.dual:
+        alpha, certificate = found.alpha, joined(certificate, found.certificate)
+    return Best(w, b, alpha, certificate)

@@ -5,6 +5,9 @@ and w(α) anew from the rows themselves. When the pass ends, P(w, b) − D(α) i
 from what a solver has kept.
 
 With a free bias the losses are added up for several b side by side, and the best of them counts.
+
+Both objectives are rounded apart by a bound on their rounding errors (see rounding and certificate). It needs no norm
+of a single row: by Cauchy and Schwarz, Σ α_i ‖x_i‖ ≤ ‖α‖ ‖X‖ and Σ ‖x_i‖ ≤ √n ‖X‖, with ‖X‖² the sum of all squares.
 """
 
 from __future__ import annotations
@@ -20,14 +23,23 @@ from maxmargin.errors import DataError, FileError
 from maxmargin.labels import show
 from maxmargin.losses import Loss
 from maxmargin.passes import add_combination, scores
+from maxmargin.rounding import LOSS, PAIRWISE, SMALLEST, gamma, margin_error
 from maxmargin.rows.expand import Expansion
-from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored, part_of_rows, row_lengths
+from maxmargin.rows.memory import (
+    Rows,
+    count_columns,
+    count_rows,
+    count_stored,
+    longest_row,
+    part_of_rows,
+    row_lengths,
+)
 from maxmargin.rows.source import Source
 
 SIDE = 8  # how many b are tried on either side
 WIDTH = 1.0  # how far they are apart at first, all of them,
 NARROWER = 0.25  # and in the next pass, if the best was not at an end
-ROUNDING = 1e-10
+BALANCED = 1e-10  # of Σ α: what Σ α_i y_i of a frozen α may be off
 PART = 1 << 20  # numbers that are squared at once
 
 
@@ -136,6 +148,7 @@ class Ride:
         self.tried = b + width * np.linspace(-1.0, 1.0, 2 * SIDE + 1) if problem.bias == "free" else np.array([b])
         self.losses = np.zeros(len(self.tried))
         self.sums, self.worth, self.balance, self.total = sums, 0.0, 0.0, 0.0
+        self.n, self.blocks, self.longest, self.squares, self.alpha_squares = 0, 0, 0, 0.0, 0.0
         self.sums[:] = 0.0
 
     def add(self, rows: Rows, y: np.ndarray, alpha: np.ndarray, first: int) -> None:
@@ -152,7 +165,15 @@ class Ride:
         self.worth += self.problem.worth(alpha)
         self.balance += float(np.sum(signed))
         self.total += float(np.sum(alpha))
+        self.measure(rows, alpha)
         add_combination(rows, signed, self.sums)
+
+    def measure(self, rows: Rows, alpha: np.ndarray) -> None:
+        """What bounds rounding errors: how many rows there are, how long, and their squares."""
+        self.n, self.blocks = self.n + len(alpha), self.blocks + 1
+        self.longest = max(self.longest, longest_row(rows))
+        self.squares += float(np.sum(np.square(rows.values, dtype=np.float64)))
+        self.alpha_squares += float(np.sum(np.square(alpha)))
 
     @property
     def best(self) -> int:
@@ -171,8 +192,37 @@ class Ride:
 
     def certificate(self) -> Certificate:
         """Of the frozen point, when all rows have gone by; an α that is not balanced bounds nothing for a free bias."""
+        primal, primal_rounding = self.primal_side()
+        if self.problem.bias == "free" and abs(self.balance) > BALANCED * max(self.total, 1e-300):
+            return Certificate(primal, -np.inf, primal_rounding)
+        dual, dual_rounding = self.dual_side()
+        return Certificate(primal, dual, primal_rounding, dual_rounding)
+
+    def primal_side(self) -> tuple[float, float]:
+        """P(w, b) rounded up, and by how much."""
+        problem, losses = self.problem, float(self.losses[self.best])
+        norm = problem.norm(self.w, self.b)
+        slope, constant = margin_error(self.longest, self.length(problem.norm(self.w, 0.0)), self.b)
+        if problem.loss.name == "squared_hinge":
+            errors = 2.0 * (slope * slope * self.squares + self.n * constant * constant)
+            above = 2.0 * np.sqrt(problem.C * losses * problem.C * errors) + problem.C * errors
+        else:
+            above = problem.C * (slope * np.sqrt(self.n * self.squares) + self.n * constant)
+        rounding = float(above) + gamma(2 * PAIRWISE + LOSS + self.blocks) * (norm + losses)
+        return norm + losses + rounding, rounding
+
+    def dual_side(self) -> tuple[float, float]:
+        """D(α) rounded down, and by how much."""
         problem = self.problem
-        primal = problem.norm(self.w, self.b) + float(self.losses[self.best])
-        if problem.bias == "free" and abs(self.balance) > ROUNDING * max(self.total, 1e-300):
-            return Certificate(primal, -np.inf)
-        return Certificate(primal, self.worth - problem.norm(self.sums, problem.bias_square * self.balance))
+        norm = problem.norm(self.sums, problem.bias_square * self.balance)
+        off = abs(self.balance) + gamma(PAIRWISE + self.blocks) * self.total
+        scaled = min(2.0 * off / self.total, 1.0) if problem.bias == "free" and self.total > 0.0 else 0.0
+        error = (gamma(self.n + 8) + scaled) * float(np.sqrt(self.alpha_squares * self.squares))
+        rounding = self.length(problem.norm(self.sums, 0.0)) * error + 0.5 * error * error
+        rounding += problem.bias_square * off * (off - abs(self.balance)) + scaled * (self.total + abs(self.worth))
+        rounding += gamma(2 * PAIRWISE + LOSS + self.blocks) * (2.0 * self.total + abs(self.worth) + 2.0 * norm)
+        return self.worth - norm - rounding, rounding
+
+    def length(self, half_square: float) -> float:
+        """‖w‖ of ½‖w‖², rounded up."""
+        return float(np.sqrt(2.0 * half_square)) * (1.0 + gamma(2 * PAIRWISE)) + SMALLEST

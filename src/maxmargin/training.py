@@ -30,7 +30,7 @@ from maxmargin.kernel_training import (
     one_against_one,
     pairs_of_classes,
 )
-from maxmargin.kernels import Kernel, find_kernel
+from maxmargin.kernels import Kernel, find_kernel, kernel_centre
 from maxmargin.labels import encode, sides, signs
 from maxmargin.machines import c_svc
 from maxmargin.model import LinearModel
@@ -38,6 +38,7 @@ from maxmargin.multiclass import one_against_rest
 from maxmargin.passes import squared_norms
 from maxmargin.problem import Problem, check_bias, check_both_classes, checked_weights, penalty, pose
 from maxmargin.results import Result, joined, together, worst
+from maxmargin.rows.columns import shifted
 from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
 from maxmargin.rows.pick import pick
 from maxmargin.rows.take import check_finite, take, take_unseen
@@ -250,7 +251,7 @@ def train(
         "C": penalty(problem.n, C, lam), "weighted": weights is not None,
         "n": problem.n, "d": problem.d, "nnz": problem.nnz, **said,
     }  # fmt: skip
-    return joined(classes, codes, parts, name, why, training)
+    return joined(classes, codes, parts, name, why, training, problem.centre)
 
 
 def with_kernel(
@@ -263,7 +264,9 @@ def with_kernel(
     probability: bool = False,
 ) -> Result:
     """Train a machine with a kernel, one for each pair of classes; for probabilities, in at most half of the time."""
-    rows, classes, codes = data.rows, data.classes, data.codes
+    classes, codes = data.classes, data.codes
+    centre = kernel_centre(kernel, data.rows, balanced=described["bias"] == "free")
+    rows = data.rows if centre is None else shifted(data.rows, centre)
     count = len(classes) * (len(classes) - 1) // 2
 
     def pairs() -> Iterator[Pair]:
@@ -279,7 +282,8 @@ def with_kernel(
     status = worst([*parts, *folds])
     training = {**described, **run.words(rows, described["machine"], parts), "status": status.value}
     why = WHY if run.solver.name == "smo" else "you asked for it"
-    result = together(model_of(rows, classes, codes, kernel, parts, training, sigmoids), parts, run.solver.name, why)
+    model = model_of(data.rows, classes, codes, kernel, parts, training, sigmoids, centre)
+    result = together(model, parts, run.solver.name, why)
     result.status, result.seconds = status, result.seconds + sum(fold.seconds for fold in folds)
     if run.keeping.checkpoint is None:
         result.seconds = time.perf_counter() - began  # pairs may have been trained side by side
@@ -293,16 +297,18 @@ def approximated(data: Prepared, kernel: Kernel, approximation: Approximation, *
     for side in sides(data.classes):
         check_both_classes(signs(data.codes, side), weights)
     counted = np.flatnonzero(weights)
-    rows = data.rows if len(counted) == len(data.codes) else pick(data.rows, counted)
+    centre = kernel_centre(kernel, data.rows, balanced=False)
+    every = data.rows if centre is None else shifted(data.rows, centre)
+    rows = every if len(counted) == len(data.codes) else pick(every, counted)
     features = approximation.features(rows, kernel, seed, threads)
-    phi = transform(features, data.rows, threads)
+    phi = transform(features, every, threads)
     spent = time.perf_counter() - began
     if settings["max_seconds"] is not None:
         settings["max_seconds"] = max(settings["max_seconds"] - spent, LEAST_SECONDS)
     result = train(Prepared(phi, data.classes, data.codes, squared_norms(phi, threads)), **settings)
     assert isinstance(result.model, LinearModel)
     result.seconds += spent
-    result.model = ApproximateModel(features, result.model)
+    result.model = ApproximateModel(features, result.model, centre)
     result.model.training.update(d=features.d, nnz=count_stored(data.rows), approximation=result.model.approximation)
     result.why = f"{result.why} (on {result.model.approximation}: the certificate is of that problem)"
     return result

@@ -14,13 +14,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from maxmargin.cores import thread_count
 from maxmargin.estimators.linear_svc import ROWS
 from maxmargin.interrupts import noticed
-from maxmargin.kernel_function import KernelFunction
+from maxmargin.kernel_function import ONE_CLASS, KernelFunction
 from maxmargin.kernel_problem import Machine
 from maxmargin.kernel_training import Run, function_of
-from maxmargin.kernels import Kernel, find_kernel
+from maxmargin.kernels import Kernel, find_kernel, kernel_centre
 from maxmargin.outcome import Status
 from maxmargin.points import matrix_of
 from maxmargin.results import Result
+from maxmargin.rows.columns import shifted
 from maxmargin.rows.memory import Rows
 from maxmargin.settings import checked_cache, checked_limits
 from maxmargin.solve import Outcome
@@ -60,14 +61,16 @@ class KernelMachine(BaseEstimator):
     def _fit_function(self, rows: Rows, kernel: Kernel, machine: Machine) -> None:
         """Train one machine and describe it as scikit-learn does."""
         run = self._run()
+        centre = kernel_centre(kernel, rows, balanced=machine.kind != ONE_CLASS)
+        near = rows if centre is None else shifted(rows, centre)
         with noticed() as interrupt:
-            outcome = replace(run, interrupt=interrupt).solve(rows, kernel, machine)
-        self.model_ = function_of(rows, kernel, outcome, run.words(rows, machine.kind, [outcome]))
+            outcome = replace(run, interrupt=interrupt).solve(near, kernel, machine)
+        self.model_ = function_of(rows, kernel, outcome, run.words(rows, machine.kind, [outcome]), centre)
         self.support_ = self.model_.support.astype(np.int32)
         self.support_vectors_ = matrix_of(self.model_.vectors)
         self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
         self.dual_coef_ = self.model_.coefficients[None, :]
-        self.intercept_ = np.array([self.model_.b])
+        self.intercept_ = np.array([self.model_.intercept])
         self.n_iter_: Any = max(1, int(np.ceil(outcome.epochs)))
         self._conclude(outcome)
 

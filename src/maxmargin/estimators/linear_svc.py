@@ -101,7 +101,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         if self.result_.status is not Status.CONVERGED:
             warnings.warn(f"{self.result_.certificate}. {self.result_.advice}", ConvergenceWarning, stacklevel=2)
         model = self._model()
-        self.classes_, self.coef_, self.intercept_ = model.classes, model.w, model.b
+        self.classes_, self.coef_, self.intercept_ = model.classes, model.w, model.intercept
         self.support_, self.dual_coef_ = model.support, model.dual_coef
         self.certificate_ = self.result_.certificate
         self.n_iter_ = max(1, int(np.ceil(max(part.epochs for part in self.result_.parts))))

@@ -63,7 +63,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         self.classes_ = model.classes
         self.support_, self.n_support_ = model.support.astype(np.int32), model.n_support.astype(np.int32)
         self.support_vectors_ = matrix_of(model.vectors)
-        self.dual_coef_, self.intercept_ = turned * model.dual_coef, turned * model.b
+        self.dual_coef_, self.intercept_ = turned * model.dual_coef, turned * model.intercept
         if model.sigmoids is not None:
             self.probA_, self.probB_ = model.sigmoids.T
         self.n_iter_ = self._iterations()

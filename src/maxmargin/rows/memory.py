@@ -296,6 +296,13 @@ def row_lengths(rows: Rows) -> np.ndarray:
     return np.diff(rows.indptr)
 
 
+def longest_row(rows: Rows) -> int:
+    """How many values a row stores at most."""
+    if isinstance(rows, Dense):
+        return int(rows.values.shape[1])
+    return int(np.max(np.diff(rows.indptr), initial=0))
+
+
 def row_length(rows: Rows) -> float:
     """How many values a row stores, on average."""
     return count_stored(rows) / max(count_rows(rows), 1)

@@ -64,7 +64,8 @@ class GradientDescent:
 
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> Status | None:
         """One step, unless the last one has changed P by less than was asked for."""
-        _, b, margins = with_best_bias(problem, state.w, state.b)
+        _, b, f = with_best_bias(problem, state.w, state.b)
+        margins = problem.y * (f + b)
         before, state.objective = state.objective, problem.primal(state.w, b, margins)
         if self.change and abs(before - state.objective) <= self.change * abs(state.objective):
             state.visited += problem.n

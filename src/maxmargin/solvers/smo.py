@@ -211,7 +211,8 @@ def estimate(problem: KernelProblem, state: Batches) -> float:
     if gap == 0.0:
         return 0.0
     dual = 0.5 * float(np.sum(state.beta * (state.F - machine.q)))  # F is old where β is at 0 or has long been at C
-    return gap / abs(dual + gap) if dual + gap != 0.0 else np.inf
+    measure = max(abs(dual + gap), problem.scale)
+    return gap / measure if measure != 0.0 else np.inf
 
 
 @compiled

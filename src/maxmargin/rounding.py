@@ -1,0 +1,72 @@
+"""How far float64 sums can be from the true ones: the bounds that every certificate carries.
+
+A sum or dot product of k terms, added in any order, errs by at most γ_k Σ |terms|, with γ_k = k u / (1 − k u) and
+u = 2⁻⁵³ (Higham, Accuracy and Stability of Numerical Algorithms, chapters 3 and 4). A fused multiply-add only does
+better. So with m stored values in the longest row
+
+    scores    |f_i − ⟨w, x_i⟩|  ≤  γ_m Σ_j |w_j x_ij|  ≤  γ_m ‖w‖ ‖x_i‖
+    w(α)      ‖ŵ − w(α)‖        ≤  γ_k Σ α_i ‖x_i‖,       k additions on the longest way of a term into the sum
+
+Losses fall with the margin. So Σ C_i ℓ(m_i − e_i), with e_i the error of margin i, is above the true Σ C_i ℓ(m_i).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.compiled import compiled
+from maxmargin.cores import on_threads
+from maxmargin.dual_terms import DualTerm, response
+
+UNIT = 2.0**-53
+PAIRWISE = 64  # additions on the way of a term through numpy.sum over a contiguous array: blocks of 128, then pairs
+LOSS = 16  # roundings of one value of a loss, exp and log1p within 4 units each
+UNDERFLOW = 1e-160  # times √m: what a norm can lose where squares are too small for float64
+SMALLEST = 1e-300  # above the underflow of the m products of a score
+CHUNK = 1 << 15  # examples that a thread adds up at once,
+BLOCK = 1 << 8  # in sums of so many
+
+
+def gamma(k: float) -> float:
+    """γ_k = k u / (1 − k u)."""
+    return k * UNIT / (1.0 - k * UNIT)
+
+
+def margin_error(longest: int, reach: float, b: float) -> tuple[float, float]:
+    """How far the margins of two float64 evaluations can be apart: by slope × size_i + constant.
+
+    `reach` × size_i bounds Σ_j |w_j x_ij|. Both evaluations count, this one and the one of `predict`: each has m
+    products, one addition of b, and the subtraction of the error itself.
+    """
+    return 2.0 * gamma(longest + 8) * reach, 8.0 * UNIT * abs(b) + SMALLEST
+
+
+def loss_sums(
+    f: np.ndarray, y: np.ndarray, term: DualTerm, b: float, sizes: np.ndarray, error: tuple[float, float], threads: int
+) -> tuple[float, float]:
+    """Σ C_i ℓ(m_i) as computed, and an upper bound of it for margins that are off by at most their error."""
+    starts = range(0, len(f), CHUNK)
+    sums = np.empty((len(starts), 2))
+
+    def add(start: int) -> None:
+        stop = min(start + CHUNK, len(f))
+        sums[start // CHUNK] = _loss_sums(f, y, term, b, sizes, error[0], error[1], start, stop)
+
+    on_threads(threads, add, starts)
+    total, above = np.sum(sums, axis=0).tolist()
+    additions = min(len(f), BLOCK) + min(-(-len(f) // BLOCK), CHUNK // BLOCK) + len(starts)
+    return total, above * (1.0 + gamma(LOSS + additions))
+
+
+@compiled
+def _loss_sums(f, y, term, b, sizes, slope, constant, start, stop):
+    total, above = 0.0, 0.0
+    for first in range(start, stop, BLOCK):
+        part, part_above = 0.0, 0.0
+        for i in range(first, min(first + BLOCK, stop)):
+            m = y[i] * (f[i] + b)
+            part += response(term, i, m)[0]
+            part_above += response(term, i, m - (slope * sizes[i] + constant))[0]
+        total += part
+        above += part_above
+    return total, above

@@ -1,0 +1,125 @@
+"""Columns far from 0, such as timestamps: found, shifted to 0, and named where they are in the way.
+
+A column is far from 0 if its values differ by less than a sixteenth of their size. Any two of them are then within a
+factor of two of each other, so float64 subtracts one from the other without any error (Sterbenz's lemma): shifting
+such a column by one of its values loses nothing. A sparse column that is far from 0 is stored in every row, because a
+value that is not stored is 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.compiled import compiled
+from maxmargin.rows.memory import Csr, Dense, Rows, count_rows
+
+FAR = 16.0  # size of the values over their spread
+
+
+class Ranges(NamedTuple):
+    """The smallest and the largest value of each column."""
+
+    least: np.ndarray
+    most: np.ndarray
+
+    @property
+    def size(self) -> np.ndarray:
+        """The largest absolute value."""
+        return np.asarray(np.maximum(np.abs(self.least), np.abs(self.most)))
+
+    @property
+    def far(self) -> np.ndarray:
+        """Which columns are far from 0."""
+        return np.asarray((self.size > 0.0) & (FAR * (self.most - self.least) <= self.size))
+
+
+def ranges_of(rows: Rows) -> Ranges:
+    """The range of each column, values that are not stored included."""
+    if isinstance(rows, Dense):
+        return Ranges(np.min(rows.values, axis=0), np.max(rows.values, axis=0))
+    least, most = np.full(rows.d, np.inf), np.full(rows.d, -np.inf)
+    counts = np.zeros(rows.d, dtype=np.int64)
+    _widen(rows.values, rows.indices, least, most, counts)
+    hollow = counts < count_rows(rows)
+    return Ranges(np.where(hollow, np.minimum(least, 0.0), least), np.where(hollow, np.maximum(most, 0.0), most))
+
+
+def centre_of(rows: Rows) -> np.ndarray | None:
+    """What to subtract from each row: a value in the middle of the columns far from 0, else 0; None if none is far."""
+    if count_rows(rows) == 0:
+        return None
+    ranges = ranges_of(rows)
+    far = ranges.far
+    if not np.any(far):
+        return None
+    middle = 0.5 * ranges.least.astype(np.float64) + 0.5 * ranges.most.astype(np.float64)
+    return np.where(far, middle.astype(rows.values.dtype), 0.0).astype(np.float64)
+
+
+def shifted(rows: Rows, centre: np.ndarray) -> Rows:
+    """X − centre for every row; exact for the rows that the centre was made of."""
+    if isinstance(rows, Dense):
+        values = rows.values - centre.astype(rows.values.dtype)
+        values.flags.writeable = False
+        return Dense(values)
+    far = np.flatnonzero(centre)
+    stored = np.bincount(np.searchsorted(far, rows.indices[np.isin(rows.indices, far)]), minlength=len(far))
+    if np.any(stored < count_rows(rows)):
+        rows = _filled(rows, far)
+    values = rows.values - centre.astype(rows.values.dtype)[rows.indices]
+    values.flags.writeable = False
+    return rows._replace(values=values)
+
+
+def widened(rows: Rows, d: int) -> Rows:
+    """The same rows with d columns; those that are not there are 0."""
+    if isinstance(rows, Csr):
+        return rows._replace(d=max(rows.d, d))
+    missing = d - rows.values.shape[1]
+    return Dense(np.pad(rows.values, ((0, 0), (0, missing)))) if missing > 0 else rows
+
+
+def checked_centre(tensors: dict[str, np.ndarray], d: int, name: str = "centre") -> np.ndarray | None:
+    """The centre among the arrays of a file, if there is one and it fits."""
+    centre = tensors.get(name)
+    if centre is None:
+        return None
+    if centre.shape != (d,) or centre.dtype != np.float64 or not np.all(np.isfinite(centre)):
+        raise ValueError(f"{name} of shape {centre.shape}, type {centre.dtype}")
+    return centre
+
+
+def _filled(rows: Csr, columns: np.ndarray) -> Csr:
+    """The same rows with every value of these columns stored."""
+    n, stored = count_rows(rows), np.diff(rows.indptr)
+    places = [np.repeat(np.arange(n), stored), np.repeat(np.arange(n), len(columns))]
+    row, column = np.concatenate(places), np.concatenate([rows.indices, np.tile(columns, n)])
+    values = np.concatenate([rows.values[: rows.indptr[-1]], np.zeros(n * len(columns), dtype=rows.values.dtype)])
+    order = np.lexsort((np.arange(len(row)), column, row))
+    first = np.append(True, (np.diff(row[order]) != 0) | (np.diff(column[order]) != 0))
+    kept = order[first]  # of two in one place the one that was stored
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=n))]).astype(rows.indptr.dtype)
+    return Csr(values[kept], column[kept].astype(rows.indices.dtype), indptr, rows.d)
+
+
+def worst_column(rows: Rows) -> tuple[int, float, float, bool]:
+    """The column of the largest values: its number, their middle and their spread, and whether it is far from 0.
+
+    One that is far from 0 comes first, for subtracting its mean is the easiest remedy.
+    """
+    ranges = ranges_of(rows)
+    far = ranges.far
+    place = int(np.argmax(np.where(far, ranges.size, 0.0) if np.any(far) else ranges.size))
+    least, most = float(ranges.least[place]), float(ranges.most[place])
+    return place, 0.5 * (least + most), most - least, bool(far[place])
+
+
+@compiled
+def _widen(values, indices, least, most, counts):
+    for p in range(values.size):
+        j = indices[p]
+        least[j] = min(least[j], values[p])
+        most[j] = max(most[j], values[p])
+        counts[j] += 1
