@@ -28,7 +28,7 @@ def test_weak_duality_holds_at_random_points(loss, bias, seed, C, scale):
     ]
     for point in points:
         certificate = certify(problem, point).certificate
-        assert certificate.gap >= -1e-9 * certificate.primal
+        assert certificate.gap >= 0.0
 
 
 @every_loss
@@ -176,11 +176,10 @@ def test_primal_of_is_the_weighted_sum_of_rows():
     assert b == pytest.approx(4.0 * np.arange(10.0) @ y)
 
 
-def test_a_gap_that_is_clearly_negative_proves_nothing():
-    assert not Certificate(1.0, 1.1).sound
+def test_a_negative_gap_proves_nothing():
     assert not Certificate(1.0, 1.1).meets(1.0)
+    assert not Certificate(1.0, 1.0 + 1e-12).meets(1e-4)
     assert not Certificate(np.nan, 0.0).meets(1.0)
-    assert Certificate(1.0, 1.0 + 1e-12).meets(1e-4)
 
 
 @pytest.mark.parametrize("bias", ["free", "regularised"])

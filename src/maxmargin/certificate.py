@@ -33,7 +33,7 @@ from maxmargin.best_bias import best_bias
 from maxmargin.losses import HARD_MARGIN
 from maxmargin.passes import additions, combination, scores, scores_and_combination, sizes_of_products
 from maxmargin.problem import Problem
-from maxmargin.rounding import PAIRWISE, SMALLEST, UNIT, gamma, loss_sums, margin_error
+from maxmargin.rounding import LOSS, SMALLEST, UNIT, additions_of_sum, gamma, loss_sums, margin_error
 
 ALL = slice(None)
 LARGE = 1e-7  # rounding as a part of the objective, from where on a pass for a smaller bound is worth its time
@@ -227,7 +227,7 @@ def primal_side(problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes:
         losses = above = 0.0 if np.all(margins >= 1.0) else np.inf
     else:
         losses, above = loss_sums(f, problem.y, problem.dual_term, b, sizes.rows, error, problem.threads)
-    upper = (norm * (1.0 + gamma(PAIRWISE)) + above) * (1.0 + 4.0 * UNIT)
+    upper = (norm * (1.0 + gamma(additions_of_sum(len(w)) + 8)) + above) * (1.0 + 4.0 * UNIT)
     return Side(upper, max(upper - (norm + losses), 0.0) if np.isfinite(upper) else 0.0)
 
 
@@ -235,7 +235,8 @@ def dual_side(problem: Problem, alpha: np.ndarray, w: np.ndarray, sizes: Sizes |
     """D(α) from w = w(α) as it was computed, rounded down."""
     terms, total = float(np.sum(problem.loss.dual(alpha, problem.C))), float(np.sum(alpha))
     balance = float(np.sum(alpha * problem.y))
-    off = abs(balance) + gamma(PAIRWISE) * total
+    added = additions_of_sum(problem.n)
+    off = abs(balance) + gamma(added + 2) * total
     scaled = min(2.0 * off / total, 1.0) if problem.bias == "free" and total > 0.0 else 0.0
     steps = gamma(additions(problem.rows, problem.d) + 8)
     if sizes is None or sizes.columns is None:
@@ -249,14 +250,17 @@ def dual_side(problem: Problem, alpha: np.ndarray, w: np.ndarray, sizes: Sizes |
     norm = problem.norm(w, problem.bias_square * balance)
     plain = terms - norm
     lost = (
-        gamma(2 * PAIRWISE) * (2.0 * total + abs(terms) + norm) + scaled * (total + abs(terms)) + growth * (1.0 + 1e-12)
+        gamma(added + LOSS) * (2.0 * total + abs(terms))
+        + gamma(additions_of_sum(len(w)) + 8) * norm
+        + scaled * (total + abs(terms))
     )
-    return Side(plain - lost - SMALLEST, plain - (plain - lost))
+    lost += growth * (1.0 + 1e-12) + SMALLEST
+    return Side(plain - lost, lost)
 
 
 def length(w: np.ndarray) -> float:
     """‖w‖, rounded up."""
-    return float(np.sqrt(np.sum(np.square(w)))) * (1.0 + gamma(PAIRWISE)) + SMALLEST
+    return float(np.sqrt(np.sum(np.square(w)))) * (1.0 + gamma(additions_of_sum(len(w)) + 4)) + SMALLEST
 
 
 def dual_point(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

@@ -92,6 +92,13 @@ class Files:
         return take(rows), labels
 
     @property
+    def column_names(self) -> list[str] | None:
+        """The names of the features, after `read`, where the files are tables of numbers with one column each."""
+        source = self.__dict__.get("source")
+        names = getattr(source, "names", None)
+        return None if names is None or set(names) <= {"indices", "values"} else list(names)
+
+    @property
     def kmers(self) -> int | None:
         """How long words are, if the files hold sequences."""
         return self.expansion.k if isinstance(self.expansion, Kmers) else None

@@ -5,7 +5,7 @@ that is not positive semidefinite has no convex problem and no bound: its dual i
 
 As in `certificate`, both sides are rounded apart by a bound on their rounding errors:
 
-    scores    each F_i errs by at most e_i, of the values of the kernel and of their sum (`KernelProblem.score_errors`)
+    scores    each F_i errs by at most e_i, of the values of the kernel and of their sum (`scores_and_errors`)
     primal    losses are taken at F_i + e_i or F_i − e_i, whichever costs more; ½ βᵀK′β errs by ½ Σ |c_i| e_i
     dual      where the sum of a group is off by s, moving one variable that has room puts it right, at a price of
               s |F_k| and ½ s² K_kk
@@ -30,10 +30,10 @@ def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
     machine = problem.machine
     beta = feasible(machine, point.alpha)
     c = problem.coefficients(beta)
-    f = problem.scores(beta)
+    f, errors = problem.scores_and_errors(beta)
     F = problem.forces(f)
     offsets = best_offsets(machine, F)
-    errors = 2.0 * problem.score_errors(c)  # of this evaluation and of the one of `predict`
+    errors *= 2.0  # of this evaluation and of the one of `predict`
     size = float(np.sum(np.abs(c * f)))
     half_norm = 0.5 * float(np.sum(c * f))
     if problem.kernel.definite is None and 2.0 * half_norm < -INDEFINITE * size:
@@ -80,7 +80,7 @@ def dual_side(
     for g, c in enumerate(machine.sums):
         own = machine.group == g
         total = float(np.sum(beta[own]))
-        s = abs(total - c) + gamma(PAIRWISE) * (float(np.sum(np.abs(beta[own]))) + abs(c))
+        s = abs(total - float(c)) + gamma(PAIRWISE) * (float(np.sum(np.abs(beta[own]))) + abs(float(c)))
         price = max(cheapest(F, own & (machine.hi - beta >= s)), cheapest(F, own & (beta - machine.lo >= s)))
         rounding += s * (price + float(np.max(errors, initial=0.0)))
         moved += s

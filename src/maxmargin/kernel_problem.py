@@ -191,15 +191,16 @@ class KernelProblem:
 
     @cached_property
     def scale(self) -> float:
-        """½ Σ β_i² K_ii where the machine starts, the norm that unrelated examples would have; 0 if P* is above 0.
+        """Of C-SVC 0; of one-class and ν-SVC ½ Σ β_i² K_ii at the start, the norm that unrelated examples would have.
 
-        Targets add a billionth of what they cost at w = 0: far above rounding, far below any fit.
+        Of regressions a billionth of what the targets cost at w = 0: far above rounding, far below any fit.
         """
         machine = self.machine
         if machine.kind == "C-SVC":
             return 0.0
-        norm = 0.5 * float(np.sum(np.square(machine.start) * self.diagonal))
-        return norm + FLAT_TARGETS * float(np.sum(machine.width * np.abs(machine.q)))
+        if np.any(machine.q):
+            return FLAT_TARGETS * float(np.sum(machine.width * np.abs(machine.q)))
+        return 0.5 * float(np.sum(np.square(machine.start) * self.diagonal))
 
     @cached_property
     def diagonal(self) -> np.ndarray:
@@ -229,21 +230,31 @@ class KernelProblem:
         machine = self.machine
         return np.asarray(-machine.t * f[machine.row] - machine.q)
 
-    def score_errors(self, coefficients: np.ndarray) -> np.ndarray:
-        """A bound on the rounding error of each row's score: of the kernel's values, and of their sum."""
-        some = np.flatnonzero(coefficients)
-        c, sizes = np.abs(coefficients[some]), np.sqrt(np.maximum(self.row_diagonal, 0.0))
-        values = self.kernel.error(self.norms, self.norms[some], c, self.longest)
-        return np.asarray(values + gamma(additions(self.kernel, len(some)) + 4) * sizes * float(c @ sizes[some]))
-
     def scores(self, beta: np.ndarray) -> np.ndarray:
-        """Scores of every row, in float64, a block of the kernel at a time."""
-        coefficients, f = self.coefficients(beta), np.zeros(self.n)
+        """Scores of every row, in float64."""
+        return np.asarray(self.sums(self.coefficients(beta)[:, None])[:, 0])
+
+    def scores_and_errors(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of every row, and a bound on their rounding errors: of the kernel's values, and of their sum."""
+        coefficients = self.coefficients(beta)
         some = np.flatnonzero(coefficients)
+        c, roots = np.abs(coefficients[some]), np.sqrt(np.maximum(self.row_diagonal, 0.0))
+        if isinstance(self.kernel, Gaussian):  # above 0, so that a second sum beside the first tells their size
+            f, sizes = self.sums(np.column_stack([coefficients, np.abs(coefficients)])).T
+            sizes = 1.1 * sizes
+        else:
+            f, sizes = self.scores(beta), roots * float(c @ roots[some])
+        errors = self.kernel.error(self.norms, self.norms[some], c, sizes, self.longest)
+        return f, np.asarray(errors + gamma(additions(self.kernel, len(some)) + 4) * sizes)
+
+    def sums(self, coefficients: np.ndarray) -> np.ndarray:
+        """Σ_j K(x_i, x_j) c_j for every row and each column of coefficients, a block of the kernel at a time."""
+        found = np.zeros(coefficients.shape)
+        some = np.flatnonzero(coefficients[:, 0])
         support = no_points(some) if isinstance(self.kernel, Precomputed) else self.points_of(some)
         for part, many in parts_of(self.rows, self.threads, as_given=not self.kernel.by_products):
-            f[part] = combination(self.kernel, many, support, coefficients[some, None], self.threads)[:, 0]
-        return f
+            found[part] = combination(self.kernel, many, support, coefficients[some], self.threads)
+        return found
 
 
 def seems_definite(problem: KernelProblem) -> bool:

@@ -56,8 +56,11 @@ class Kernel(Protocol):
     def diagonal(self, A: Points) -> np.ndarray:
         """K(a, a) for every a of A, in float64."""
 
-    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
-        """A bound on Σ_j c_j |error of K(x, z_j)| for every x, from ‖x‖, ‖z_j‖ and c_j ≥ 0; rows store `longest`."""
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
+        """A bound on Σ_j c_j |error of K(x, z_j)| for every x, with c_j ≥ 0.
+
+        `x` and `z` are the lengths ‖x‖ and ‖z_j‖, `sizes` ≥ Σ_j c_j |K(x, z_j)|, and a row stores at most `longest`.
+        """
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Linear:
         """‖a‖²."""
         return A.squares
 
-    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
         """γ_m ‖x‖ Σ c_j ‖z_j‖."""
         return np.asarray(gamma(longest + 4) * x * float(c @ z))
 
@@ -110,8 +113,8 @@ class Polynomial:
         """The same of ‖a‖²."""
         return np.asarray((self.gamma * A.squares + self.coef0) ** self.degree)
 
-    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
-        """γ Σ c_j (γ‖x‖‖z_j‖ + |r|)^p, spelt out by the powers of ‖z_j‖; each of p factors errs by γ_m and some more."""
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
+        """A part of Σ c_j (γ‖x‖‖z_j‖ + |r|)^p, spelt out by the powers of ‖z_j‖: each of p factors errs by γ_m."""
         r, p = abs(self.coef0), self.degree
         powers = [comb(p, k) * self.gamma**k * r ** (p - k) * float(c @ z**k) for k in range(p + 1)]
         return np.asarray(gamma(p * (longest + 8)) * np.polynomial.polynomial.polyval(x, powers))
@@ -138,19 +141,11 @@ class Gaussian:
         """1."""
         return np.ones(len(A))
 
-    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
-        """The exponent errs by δ_j = γ_2m γ (‖x‖² + ‖z_j‖²), so K ≤ 1 by a part e^δ_j − 1, and never by more than 1.
-
-        Up to δ = 0.1 that is below 1.1 δ, beyond it is below 10 δ.
-        """
-        most = float(np.max(c, initial=0.0))
-        if most == 0.0:
-            return np.zeros_like(x)
-        unit = gamma(2 * longest + 16) * self.gamma
-        largest = float(np.max(x, initial=0.0)) ** 2 + float(np.max(z[c > 0.0])) ** 2
-        factor = 1.1 if unit * largest <= 0.1 else 10.0
-        total = float(np.sum(c))
-        return np.asarray(factor * unit * (total * x * x + float(c @ (z * z))) + gamma(EXPONENTIAL) * total)
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
+        """The exponent errs by δ ≤ γ_2m γ (‖x‖² + ‖z‖²), so K by a part of at most e^δ − 1, and by 1 at the most."""
+        farthest = float(np.max(z, initial=0.0)) ** 2
+        part = np.expm1(np.minimum(gamma(2 * longest + 16) * self.gamma * (x * x + farthest), 1.0))
+        return np.asarray(np.where(part < 1.0, (part + gamma(EXPONENTIAL)) * sizes, float(np.sum(c))))
 
 
 @dataclass(frozen=True)
@@ -175,7 +170,7 @@ class Sigmoid:
         """The same of ‖a‖²."""
         return np.asarray(np.tanh(self.gamma * A.squares + self.coef0))
 
-    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
         """That of its argument: tanh rises by no more than it."""
         inner = self.gamma * x * float(c @ z) + abs(self.coef0) * float(np.sum(c))
         return np.asarray(gamma(longest + 8) * inner + gamma(8) * float(np.sum(c)))
@@ -199,7 +194,7 @@ class Precomputed:
         found = matrix_of(A.rows)[np.arange(len(A)), A.places]
         return np.asarray(found, dtype=np.float64).reshape(-1)
 
-    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
         """None: the matrix is what the caller brings."""
         return np.zeros_like(x)
 
@@ -235,7 +230,7 @@ class Custom:
             self.fill(one, few_of(one), values[k])
         return values.reshape(-1)
 
-    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, longest: int) -> np.ndarray:
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
         """None: the kernel is what the function returns."""
         return np.zeros_like(x)
 

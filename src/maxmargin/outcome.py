@@ -37,8 +37,8 @@ ADVICE = {
     "Raise max_epochs, loosen tol, or lower C; with a checkpoint, resume.",
     Status.INTERRUPTED: "Stopped on request with the best model so far; its certificate says how good it is. "
     "With a checkpoint, resume.",
-    Status.STALLED: "The gap no longer shrinks: the solver does not come closer. Scale the features, loosen tol, or take "
-    "another solver.",
+    Status.STALLED: "The gap no longer shrinks: the solver does not come closer. Scale the features, loosen tol, "
+    "or take another solver.",
     Status.ROUNDING: "Rounding errors of float64 alone may be larger than the tolerance, so that nothing closer can be "
     "proved; the certificate says what is. Subtract the mean of features far from 0, scale the features, lower C, or "
     "loosen tol.",

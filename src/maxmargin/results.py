@@ -35,10 +35,13 @@ class Result:
     seconds: float
     epochs: float
     parts: list[Outcome] = field(repr=False)
+    reason: str = ""  # of a status that has one of its own: the column to blame for rounding
 
     @property
     def advice(self) -> str:
         """What to make of the status."""
+        if self.reason:
+            return f"{self.status.advice} Here {self.reason}."
         waiting = sum(part.epochs == 0 and part.status is not Status.CONVERGED for part in self.parts)
         if not waiting:
             return self.status.advice

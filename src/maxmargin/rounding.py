@@ -19,7 +19,7 @@ from maxmargin.cores import on_threads
 from maxmargin.dual_terms import DualTerm, response
 
 UNIT = 2.0**-53
-PAIRWISE = 64  # additions on the way of a term through numpy.sum over a contiguous array: blocks of 128, then pairs
+PAIRWISE = 64  # above `additions_of_sum` of any array that fits in memory
 LOSS = 16  # roundings of one value of a loss, exp and log1p within 4 units each
 UNDERFLOW = 1e-160  # times √m: what a norm can lose where squares are too small for float64
 SMALLEST = 1e-300  # above the underflow of the m products of a score
@@ -30,6 +30,11 @@ BLOCK = 1 << 8  # in sums of so many
 def gamma(k: float) -> float:
     """γ_k = k u / (1 − k u)."""
     return k * UNIT / (1.0 - k * UNIT)
+
+
+def additions_of_sum(count: int) -> int:
+    """How many additions a term of numpy.sum over a contiguous array meets at most: in blocks of 128, then by pairs."""
+    return min(count, 28 + max(count // 128, 1).bit_length())
 
 
 def margin_error(longest: int, reach: float, b: float) -> tuple[float, float]:

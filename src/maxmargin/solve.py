@@ -12,8 +12,8 @@ together they are the certificate, whichever epochs they come from.
 
 A problem so small that it takes a few milliseconds is solved beyond the tolerance, until only rounding is left.
 
-A gap of which rounding is more than the tolerance cannot be closed: the run ends as ROUNDING once little else is left of
-it and nothing becomes better.
+A gap of which rounding is more than the tolerance cannot be closed: the run ends as ROUNDING once little else is left
+of it and nothing becomes better.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,11 @@ from maxmargin.labels import encode, sides, signs
 from maxmargin.machines import c_svc
 from maxmargin.model import LinearModel
 from maxmargin.multiclass import one_against_rest
+from maxmargin.outcome import Status
 from maxmargin.passes import squared_norms
 from maxmargin.problem import Problem, check_bias, check_both_classes, checked_weights, penalty, pose
 from maxmargin.results import Result, joined, together, worst
-from maxmargin.rows.columns import shifted
+from maxmargin.rows.columns import column_to_blame, shifted
 from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
 from maxmargin.rows.pick import pick
 from maxmargin.rows.take import check_finite, take, take_unseen
@@ -68,18 +69,27 @@ class Prepared:
     classes: np.ndarray
     codes: np.ndarray
     squared_norms: np.ndarray
+    names: Sequence[str] | None = None  # of the columns, where they have some
+
+    def explain(self, result: Result) -> Result:
+        """Name the column to blame where rounding ended the training."""
+        if result.status is Status.ROUNDING:
+            result.reason = column_to_blame(self.rows, self.names)
+        return result
 
 
 def prepare(X: Any, y: Any = None, zero_based: bool = False, threads: int | None = None) -> Prepared:
     """Check rows and labels, once for any number of trainings."""
     if is_file(X):
         return prepared(Files(X, y, zero_based=zero_based, threads=thread_count(threads)))
-    return checked(take_unseen(X), given(y), "y", thread_count(threads))
+    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    return replace(checked(take_unseen(X), given(y), "y", thread_count(threads)), names=names)
 
 
 def prepared(files: Files) -> Prepared:
     """The same for files."""
-    return checked(*files.read(), files.name, files.threads)
+    found = checked(*files.read(), files.name, files.threads)
+    return replace(found, names=files.column_names)
 
 
 def checked(rows: Rows, labels: Any, name: str, threads: int) -> Prepared:
@@ -230,10 +240,11 @@ def train(
         run = Run(named, limits, checked_cache(cache), threads, seed, callback, keeping=keeping)
         weighted = bool(np.any(counts != 1.0))
         said |= {"options": options or {}, "loss": loss, "bias": bias, "C": strength, "weighted": weighted}
-        return with_kernel(
+        result = with_kernel(
             data, meant, lambda y, C, *_: c_svc(y, C, bias), strength * counts, run, {"machine": "C-SVC", **said},
             probability,
         )  # fmt: skip
+        return data.explain(result)
     problem = pose(
         data.rows, signs(codes, 1), loss=loss, C=C, lam=lam, weights=weights, bias=bias, bias_scale=bias_scale,
         threads=threads, squared_norms=data.squared_norms,
@@ -251,7 +262,7 @@ def train(
         "C": penalty(problem.n, C, lam), "weighted": weights is not None,
         "n": problem.n, "d": problem.d, "nnz": problem.nnz, **said,
     }  # fmt: skip
-    return joined(classes, codes, parts, name, why, training, problem.centre)
+    return data.explain(joined(classes, codes, parts, name, why, training, problem.centre))
 
 
 def with_kernel(

@@ -8,14 +8,16 @@ value that is not stored is 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from maxmargin.compiled import compiled
-from maxmargin.rows.memory import Csr, Dense, Rows, count_rows
+from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows
 
 FAR = 16.0  # size of the values over their spread
+LARGE = 1e3  # size of values that rounding errors can come from
 
 
 class Ranges(NamedTuple):
@@ -104,16 +106,23 @@ def _filled(rows: Csr, columns: np.ndarray) -> Csr:
     return Csr(values[kept], column[kept].astype(rows.indices.dtype), indptr, rows.d)
 
 
-def worst_column(rows: Rows) -> tuple[int, float, float, bool]:
-    """The column of the largest values: its number, their middle and their spread, and whether it is far from 0.
+def column_to_blame(rows: Rows, names: Sequence[str] | None = None) -> str:
+    """The column that rounding errors come from, and the remedy, in one sentence; "" if no column is large.
 
-    One that is far from 0 comes first, for subtracting its mean is the easiest remedy.
+    A column far from 0 comes first: subtracting its mean is the easiest remedy.
     """
+    if count_rows(rows) == 0 or count_columns(rows) == 0:
+        return ""
     ranges = ranges_of(rows)
-    far = ranges.far
+    far = ranges.far & (ranges.size > LARGE)
     place = int(np.argmax(np.where(far, ranges.size, 0.0) if np.any(far) else ranges.size))
-    least, most = float(ranges.least[place]), float(ranges.most[place])
-    return place, 0.5 * (least + most), most - least, bool(far[place])
+    if not ranges.size[place] > LARGE:
+        return ""
+    named = f"column {place} {names[place]!r}" if names is not None else f"column {place} (counted from 0)"
+    if not far[place]:
+        return f"{named} has values up to {ranges.size[place]:.2g}: divide it by its standard deviation"
+    middle = 0.5 * (float(ranges.least[place]) + float(ranges.most[place]))
+    return f"{named} lies around {middle:.2g}: subtract its mean"
 
 
 @compiled
