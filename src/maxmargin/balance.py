@@ -6,12 +6,13 @@ the primal, seen from the dual, takes it away:
     α_i ← α_i − h_i y_i ⟨z_i, s⟩,   s minimises Σ (√h_i ⟨z_i, s⟩ − α_i y_i / √h_i)²,   h_i = C_i ℓ″(m_i)
 
 Near the optimum that leaves α inside its box; further away it may not, and then there is no bound yet. The same s is
-the Newton step itself. The bound assumes that the optimum is no further away than the Newton step, twice.
+the Newton step itself.
 
 The least squares are solved by an orthogonal factorisation, block of rows by block, never through √h Z squared:
 features that are nearly copies of each other may hold the answer, and squared they would be lost. What rounding leaves
-of the sum, e, and what rounding may do to e itself, is charged to the bound as ‖R⁻ᵀe‖ ‖R v‖, which no change of units
-can make small.
+of the sum, e, and what rounding may do to e itself, is charged to the bound: an α with the sum exactly 0 is as near as
+ρ = ‖R⁻ᵀe‖, and D changes on the way by at most ρ ‖√h m‖ + 2ρ², with √h m = R v at the margins of v = (w, b) + s.
+Features that rounding cannot tell from linearly dependent ones count as dependent.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def balanced(
     columns = columns if problem.bias == "none" else np.append(columns, np.sum(moved))
     off = newton.length(e) + gamma(additions(problem.rows, problem.d) + 8) * newton.longest(columns)
     plain = float(np.sum(problem.loss.dual(moved, problem.C)))
-    charge = 2.0 * off * (newton.reach(v) + newton.reach(newton.s))
+    charge = 2.0 * off * (newton.reach(v) + newton.reach(newton.s) + off)
     charge += gamma(2 * PAIRWISE) * (2.0 * float(np.sum(moved)) + abs(plain)) + SMALLEST
     return moved, (plain - charge, charge)
 

@@ -92,8 +92,13 @@ class Certificate:
 def summed(certificates: Iterable[Certificate]) -> Certificate:
     """Of several problems taken together: their objectives add up."""
     every = list(certificates)
+    if len(every) == 1:
+        return every[0]
     names = ("primal", "dual", "primal_rounding", "dual_rounding", "scale")
-    return Certificate(*(sum(getattr(one, name) for one in every) for name in names))
+    primal, dual, up, down, scale = (sum(getattr(one, name) for one in every) for name in names)
+    added = gamma(len(every)) * sum(abs(one.primal) + abs(one.dual) for one in every)
+    added = added if np.isfinite(added) else 0.0
+    return Certificate(primal + added, dual - added, up + added, down + added, scale)
 
 
 def joined(primal: Certificate, dual: Certificate) -> Certificate:

@@ -77,7 +77,7 @@ class Expansion(Widths):
         """What the centre adds to b in the form Σ c_i K(x_i, x) + b; only a linear kernel sees it."""
         if self.centre is None or not isinstance(self.kernel, Linear):
             return 0.0
-        return -float(coefficients @ scores(self.vectors, self.centre))
+        return -float(coefficients @ scores(self.around(self.vectors), self.centre))
 
     def parts(self, rows: Rows, threads: int) -> Iterator[tuple[slice, Points]]:
         """The examples to decide on, as the kernel wants them, some at a time."""

@@ -28,6 +28,7 @@ from maxmargin.cores import in_order
 from maxmargin.errors import FileError
 from maxmargin.outcome import Reading, Record, Status
 from maxmargin.readers import Beside, Brought, Inline, PassEnd
+from maxmargin.rounding import LOSS, gamma
 from maxmargin.rows.memory import count_columns, count_stored
 from maxmargin.rows.source import Place, RowBlock
 from maxmargin.rows.variables import POSITIVE
@@ -228,8 +229,8 @@ class Course:
     def certified(self) -> Certificate:
         """Of the point that was frozen when the pass began; before the first that was w = 0."""
         if self.ride is None:
-            zero = self.problem.loss.value(np.zeros(1))[0]
-            return Certificate(self.problem.C * self.state.n * float(zero), 0.0)
+            losses = self.problem.C * self.state.n * float(self.problem.loss.value(np.zeros(1))[0])
+            return Certificate(losses * (1.0 + gamma(LOSS)), 0.0, gamma(LOSS) * losses)
         self.state.correct(self.sums[: self.state.d], self.point[: self.state.d])
         self.width = self.width / NARROWER if self.ride.at_an_end else max(self.width * NARROWER, 1e-12)
         self.point_b = self.ride.b

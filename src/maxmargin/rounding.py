@@ -12,11 +12,13 @@ Losses fall with the margin. So Σ C_i ℓ(m_i − e_i), with e_i the error of m
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from maxmargin.compiled import compiled
+from maxmargin.compiled import compiled, holds, inlined
 from maxmargin.cores import on_threads
-from maxmargin.dual_terms import DualTerm, response
+from maxmargin.dual_terms import DualTerm, Quadratic, response
 
 UNIT = 2.0**-53
 PAIRWISE = 64  # above `additions_of_sum` of any array that fits in memory
@@ -63,15 +65,38 @@ def loss_sums(
     return total, above * (1.0 + gamma(LOSS + additions))
 
 
+def value_and_most(term: Any, i: int, m: float, e: float) -> tuple[float, float]:
+    """C_i ℓ(m), and an upper bound on it anywhere from m − e on, in compiled code."""
+    raise NotImplementedError("value_and_most works inside compiled functions only")
+
+
+@compiled
+def most_of_entropy(value, force, U, e):
+    """ℓ(m − e) ≤ ℓ(m) − e ℓ′(m − e), and the slope grows by at most e^e over a distance e, to at most 1."""
+    return value + e * min(force * (1.0 + 2.0 * e), U) if e < 1.0 else value + e * U
+
+
+@inlined(value_and_most)
+def _value_and_most(term, i, m, e):
+    if holds(term, Quadratic):
+        return lambda term, i, m, e: (response(term, i, m)[0], response(term, i, m - e)[0])
+
+    def entropy(term, i, m, e):
+        value, force, _ = response(term, i, m)
+        return value, most_of_entropy(value, force, term.U[i], e)
+
+    return entropy
+
+
 @compiled
 def _loss_sums(f, y, term, b, sizes, slope, constant, start, stop):
     total, above = 0.0, 0.0
     for first in range(start, stop, BLOCK):
         part, part_above = 0.0, 0.0
         for i in range(first, min(first + BLOCK, stop)):
-            m = y[i] * (f[i] + b)
-            part += response(term, i, m)[0]
-            part_above += response(term, i, m - (slope * sizes[i] + constant))[0]
+            value, most = value_and_most(term, i, y[i] * (f[i] + b), slope * sizes[i] + constant)
+            part += value
+            part_above += most
         total += part
         above += part_above
     return total, above

@@ -82,7 +82,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         if self.kernel != "linear":
             raise AttributeError("coef_ is only there for a linear kernel")
         model = self._model()
-        vectors, coefficients, spans = self.support_vectors_, model.dual_coef, model.spans
+        vectors, coefficients, spans = matrix_of(model.around(model.vectors)), model.dual_coef, model.spans
         found = [
             coefficients[j - 1, spans[i]] @ vectors[spans[i]] + coefficients[i, spans[j]] @ vectors[spans[j]]
             for i, j in model.pairs

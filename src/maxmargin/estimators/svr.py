@@ -13,6 +13,7 @@ from maxmargin.estimators.kernel_machine import KernelMachine
 from maxmargin.estimators.linear_svc import ROWS
 from maxmargin.kernel_training import check_settings
 from maxmargin.machines import epsilon_svr, nu_svr
+from maxmargin.points import matrix_of
 from maxmargin.problem import is_number, penalty
 from maxmargin.rows.take import take
 
@@ -39,7 +40,8 @@ class Regressor(RegressorMixin, KernelMachine):
         """The weights; of a linear kernel only."""
         if self.kernel != "linear":
             raise AttributeError("coef_ is only there for a linear kernel")
-        return np.asarray(self._function().coefficients @ self.support_vectors_).reshape(1, -1)
+        function = self._function()
+        return np.asarray(function.coefficients @ matrix_of(function.around(function.vectors))).reshape(1, -1)
 
 
 class SVR(Regressor):
