@@ -59,9 +59,7 @@ class Worker:
         self.connection, theirs = PROCESSES.Pipe(duplex=False)
         seeds = range(start, self.stop, self.step)
         self.launched = time.monotonic()
-        self.process = PROCESSES.Process(
-            target=work, args=(self.runner, seeds, theirs, self.state, self.deadline), daemon=True
-        )
+        self.process = PROCESSES.Process(target=work, args=(self.runner, seeds, theirs, self.state, self.deadline))
         self.process.start()
         theirs.close()
 
