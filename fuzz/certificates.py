@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -152,12 +153,43 @@ def train_function(case: KernelCase, solver: str) -> Trained:
         machine = estimator(maxmargin.NuSVR, case, C=case.C, nu=case.nu)
     else:
         machine = estimator(maxmargin.OneClassSVM, case, nu=case.nu)
-    machine.fit(case.given, case.y, sample_weight=case.weights)
+    with dual_variables() as found:
+        machine.fit(case.given, case.y, sample_weight=case.weights)
     model, coefficients = machine.model_, np.zeros(len(case.y))
     coefficients[model.support] = model.coefficients
     status = getattr(getattr(machine, "result_", None), "status", None)
     name = status.name if status is not None else "CONVERGED" if machine.fit_status_ == 0 else "NOT CONVERGED"
-    return model, coefficients, coefficients, float(model.b), float(model.width), name
+    signed = signed_variables(case, found[0]) if found else coefficients
+    return model, coefficients, signed, float(model.b), float(model.width), name
+
+
+@contextmanager
+def dual_variables() -> Iterator[list[np.ndarray]]:
+    """The dual variables with the best bound, which these estimators compute but do not keep."""
+    from maxmargin.estimators import kernel_machine
+
+    found, original = list[np.ndarray](), getattr(kernel_machine, "function_of", None)
+    if original is None:  # then the coefficients of the model must do
+        yield found
+        return
+
+    def keeping(rows: Any, kernel: Any, outcome: Any, *rest: Any, **named: Any) -> Any:
+        found.append(outcome.alpha)
+        return original(rows, kernel, outcome, *rest, **named)
+
+    kernel_machine.function_of = keeping
+    try:
+        yield found
+    finally:
+        kernel_machine.function_of = original
+
+
+def signed_variables(case: KernelCase, beta: np.ndarray) -> np.ndarray:
+    """One coefficient a row: regression has two variables a row, of which ν-SVR counts the second negatively."""
+    n = len(case.y)
+    if case.formulation == "one-class":
+        return beta
+    return beta[:n] + (beta[n:] if case.formulation == "epsilon-SVR" else -beta[n:])
 
 
 def estimator(kind: Any, case: KernelCase, **own: Any) -> Any:
