@@ -66,8 +66,11 @@ def after_fork(seed: int) -> list[str]:
 def under_joblib(seed: int) -> list[str]:
     """In two processes of joblib."""
     from joblib import Parallel, delayed
+    from joblib.externals.loky import get_reusable_executor
 
-    return list(Parallel(n_jobs=2)(delayed(trained)(seed, number) for number in range(THREADS)))
+    found = list(Parallel(n_jobs=2)(delayed(trained)(seed, number) for number in range(THREADS)))
+    get_reusable_executor().shutdown(wait=True)  # a worker leaves without a farewell
+    return found
 
 
 def many_threads(seed: int) -> list[str]:

@@ -13,9 +13,9 @@ import numpy as np
 
 N, D = 24, 6
 KMERS = "kmers:3"
-STREAMED = {"solver": "cached_loops", "memory": "16MB", "threads": 1, "C": 10.0}
-IN_MEMORY = {"solver": "dual_coordinate", "threads": 1, "C": 10.0}
-WITH_KERNEL = {"kernel": "gaussian", "gamma": 0.5, "threads": 1}
+STREAMED: dict[str, Any] = {"solver": "cached_loops", "memory": "16MB", "threads": 1, "C": 10.0}
+IN_MEMORY: dict[str, Any] = {"solver": "dual_coordinate", "threads": 1, "C": 10.0}
+WITH_KERNEL: dict[str, Any] = {"kernel": "gaussian", "gamma": 0.5, "threads": 1}
 
 
 def rows() -> tuple[np.ndarray, np.ndarray]:
