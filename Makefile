@@ -1,5 +1,6 @@
 # make demo   train on the data that come with the package
 # make test   lint, types, import rules, tests
+# make fuzz   the campaign of fuzz/README.md, for MINUTES (30)
 # Both make their own .venv first. PYTHON=... chooses the interpreter (3.11 or newer).
 
 PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 python,\
@@ -8,7 +9,7 @@ BIN := .venv/bin
 BENCHMARKS := bench-startup bench-reading bench-certified bench-lectures bench-step_cost bench-scaling bench-choices \
     bench-approximation bench-bias
 
-.PHONY: demo test lint types imports tests $(BENCHMARKS) bench-linear bench-kernel bench-outofcore clean
+.PHONY: demo test lint types imports tests $(BENCHMARKS) bench-linear bench-kernel bench-outofcore fuzz clean
 
 demo: .venv/ready
 	@$(BIN)/maxmargin demo
@@ -33,6 +34,9 @@ $(BENCHMARKS): bench-%: .venv/ready-bench
 
 bench-linear bench-kernel bench-outofcore: bench-%: .venv/ready-bench
 	$(BIN)/python benchmarks/$*/run.py --write benchmarks/results/$*.md $(if $(DATA),--data $(DATA))
+
+fuzz: .venv/ready-dev
+	$(BIN)/python fuzz/run.py --minutes $(or $(MINUTES),30) --write benchmarks/results/fuzz.md
 
 .venv/made:
 	@test -n "$(PYTHON)" || { echo "maxmargin needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }

@@ -1,0 +1,1 @@
+"""The campaign: certificates against exact arithmetic, mutated files, kills, invariances, concurrency."""
