@@ -1,0 +1,343 @@
+"""Files from outside: whatever is in them, a training ends with a model or with one line; never by a signal.
+
+What could end the interpreter runs in a process of its own.
+"""
+
+import bz2
+import gzip
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import maxmargin
+from maxmargin.cli import run
+from maxmargin.errors import DataError, MaxmarginError
+from maxmargin.rows.open_source import open_source
+
+ROWS = 20
+LISTS = pa.list_(pa.int32())
+
+
+def arrow(path, columns, schema=None, metadata=None, compression=None):
+    """An Arrow file of one batch; with metadata, an empty one behind it that holds them, as block files have."""
+    batch = pa.record_batch(columns, schema=schema)
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema, options=options) as writer:
+        writer.write_batch(batch)
+        if metadata is not None:
+            writer.write_batch(batch.slice(0, 0), custom_metadata={b"maxmargin": metadata})
+    return path
+
+
+def labels(n=ROWS):
+    return pa.array([1.0, -1.0] * (n // 2))
+
+
+def sparse_columns(kind=LISTS):
+    return {
+        "label": labels(),
+        "indices": pa.array([[0, 3, 7]] * ROWS, kind),
+        "values": pa.array([[1.0, 2.0, 3.0]] * ROWS, pa.large_list(pa.float64()) if kind != LISTS else None),
+    }
+
+
+def refused(source, *others, match="", **options):
+    """The one line of the error that this training ends with."""
+    with pytest.raises(MaxmarginError, match=match) as caught:
+        maxmargin.train(source, *others, max_seconds=20, threads=1, **options)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert len(text) < 600
+    return text
+
+
+def in_a_process(code, *arguments):
+    """Run code that prints one line."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 0, f"{done.returncode}: {done.stderr}"
+    return done.stdout
+
+
+# Compressed CSV
+
+
+def zstd(data):
+    return pa.compress(data, "zstd", asbytes=True)
+
+
+@pytest.mark.parametrize(("ending", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("zst", zstd)])
+def test_a_large_compressed_csv_file_is_read(ending, compress, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 10**9, size=(40_000, 12))
+    lines = [",".join(map(str, row)) for row in X.tolist()]
+    text = "y," + ",".join(f"x{j}" for j in range(12)) + "\n" + "\n".join(f"{k % 2},{x}" for k, x in enumerate(lines))
+    path = tmp_path / f"large.csv.{ending}"
+    path.write_bytes(compress(text.encode()))
+    assert len(text) > 4_000_000
+    blocks = list(open_source(path).blocks())
+    assert np.array_equal(np.concatenate([block.rows.values for block in blocks]), X)
+
+
+# Arrow
+
+SPOIL = """
+import sys
+import numpy as np, pyarrow as pa
+import maxmargin
+from maxmargin.rows.blocks import convert
+from maxmargin.rows.open_source import open_source
+errors = set()
+for path in sys.argv[1:]:
+    for use in (
+        lambda: maxmargin.train(path, max_seconds=5, threads=1),
+        lambda: maxmargin.train(path, solver="cached_loops", memory="20MB", max_seconds=5, threads=1),
+        lambda: convert(open_source(path), path + ".blocks"),
+        lambda: [open_source(path).block_at(place) for place in open_source(path).places or [1 / 0]],
+    ):
+        try:
+            use()
+            print("not refused", path)
+        except (maxmargin.MaxmarginError, ZeroDivisionError) as error:
+            if isinstance(error, maxmargin.MaxmarginError):
+                assert "\\n" not in str(error) and path in str(error), error
+"""
+
+
+def test_offsets_that_point_outside_the_data_are_refused(tmp_path):
+    paths = []
+    for wide, kind in ((False, np.int32), (True, np.int64)):
+        lists = pa.large_list if wide else pa.list_
+        for form in ("sparse", "dense", "blocks"):
+            columns = {"label": labels(), "values": pa.array([[1.0, 2.0, 3.0]] * ROWS, lists(pa.float64()))}
+            if form != "dense":
+                columns["indices"] = pa.array([[0, 3, 7]] * ROWS, lists(pa.int32()))
+            facts = json.dumps({"n": ROWS, "d": 8, "classes": [-1, 1], "ends": [ROWS]}) if form == "blocks" else None
+            whole = arrow(tmp_path / f"{wide}{form}.arrow", columns, metadata=facts).read_bytes()
+            offsets = np.arange(0, 3 * ROWS + 1, 3, dtype=kind).tobytes()
+            size = np.dtype(kind).itemsize
+            for place, value in ((-1, -1), (-1, 10**6), (0, 1000), (0, -5), (7, 2), (7, 10**9)):
+                spoilt, at = bytearray(whole), whole.find(offsets)
+                while at >= 0:
+                    k = at + (place % (ROWS + 1)) * size
+                    spoilt[k : k + size] = np.array([value], dtype=kind).tobytes()
+                    at = whole.find(offsets, at + 1)
+                path = tmp_path / f"{wide}{form}{place}{value}.arrow"
+                path.write_bytes(spoilt)
+                paths.append(path)
+    assert len(paths) == 36
+    assert in_a_process(SPOIL, *paths) == ""
+
+
+def test_dictionary_codes_that_point_outside_the_dictionary_are_refused(tmp_path):
+    codes = pa.array([0, 1] * (ROWS // 2), pa.int32())
+    columns = {"label": pa.DictionaryArray.from_arrays(codes, ["no", "yes"]), "x": pa.array(np.arange(ROWS) * 1.0)}
+    whole = bytearray(arrow(tmp_path / "x.arrow", columns).read_bytes())
+    at = whole.find(np.array([0, 1, 0, 1], np.int32).tobytes())
+    for value in (-1, 2, 10**6):
+        whole[at : at + 4] = np.array([value], np.int32).tobytes()
+        (tmp_path / f"{value}.arrow").write_bytes(whole)
+    assert in_a_process(SPOIL, *(tmp_path / f"{value}.arrow" for value in (-1, 2, 10**6))) == ""
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"label": pa.array([[1]] * ROWS), "x": pa.array([1.0] * ROWS)}, r"'label' is list<.*>: labels are numbers or"),
+        ({"label": pa.array([{"a": 1}] * ROWS), "x": pa.array([1.0] * ROWS)}, "labels are numbers or text"),
+        ({"label": pa.array([b"a", b"b"] * 10), "x": pa.array([1.0] * ROWS)}, "is binary: labels are numbers or text"),
+        ({"label": pa.nulls(ROWS), "x": pa.array([1.0] * ROWS)}, "is null: labels are numbers or text"),
+        ({"label": labels(), "x": pa.nulls(ROWS)}, "column 'x' is null, not numbers"),
+        ({"label": labels(), "values": pa.array([[]] * ROWS, pa.list_(pa.float64()))}, "have 0 values"),
+        ({"label": labels(), "values": pa.array([[]] * ROWS, pa.list_(pa.float64(), 0))}, "have 0 values"),
+        ({"label": labels(), "values": pa.array([[[1.0]]] * ROWS)}, "'values' is list<.*>, not numbers"),
+        ({"label": labels(), "indices": pa.array([[[1]]] * ROWS), "values": pa.array([[1.0]] * ROWS)}, "whole numbers"),
+        ({"label": labels(), "indices": pa.array([[None]] * ROWS, LISTS), "values": pa.array([[1.0]] * ROWS)}, "miss"),
+        ({"label": labels(), "indices": pa.array([[1]] * ROWS), "values": pa.array([[None]] * ROWS, LISTS)}, "empty"),
+        ({"label": labels(), "x": pa.array([{"a": 1.0}] * ROWS)}, "column 'x' is struct<.*>, not numbers"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["arrow", "parquet"])
+def test_a_table_of_other_types_is_refused(columns, message, kind, tmp_path):
+    path = tmp_path / f"x.{kind}"
+    if kind == "arrow":
+        arrow(path, columns)
+    else:
+        try:
+            parquet.write_table(pa.table(columns), path)
+        except pa.ArrowException:
+            pytest.skip("Parquet has no such type")
+    refused(path, match=message if kind == "arrow" else r"x\.parquet: ")
+
+
+@pytest.mark.parametrize("kind", ["arrow", "parquet"])
+def test_column_names_that_are_not_text_are_refused(kind, tmp_path):
+    path = tmp_path / f"x.{kind}"
+    table = pa.table({"label": labels(), "feature_one": [1.0, 2.0] * 10})
+    if kind == "arrow":
+        arrow(path, {"label": labels(), "feature_one": pa.array([1.0, 2.0] * 10)})
+    else:
+        parquet.write_table(table, path)
+    path.write_bytes(path.read_bytes().replace(b"feature_one", b"feat\xff\xfe\xfd_one"))
+    refused(path, match="UTF-8")
+
+
+def test_a_record_batch_beyond_the_budget_is_refused_before_it_is_unpacked(tmp_path):
+    n = 4_000_000
+    path = arrow(tmp_path / "bomb.arrow", {"y": pa.array(np.arange(n) % 2), "x": pa.array(np.zeros(n))},
+                 compression="zstd")  # fmt: skip
+    assert path.stat().st_size < 1_000_000
+    for solver in ("auto", "cached_loops"):
+        text = refused(path, solver=solver, memory="20MB", match=r"bomb.arrow: batch 0 takes 64MB unpacked, .* 16")
+        assert "raise memory to 128" in text
+
+
+def test_a_batch_that_says_it_is_larger_than_it_is_is_refused(tmp_path):
+    path = arrow(tmp_path / "x.arrow", {"y": labels(), "x": pa.array(np.zeros(ROWS))}, compression="zstd")
+    whole = path.read_bytes()
+    stated = (8 * ROWS).to_bytes(8, "little")
+    assert stated in whole
+    for size in (1 << 62, 1 << 33, -7):
+        path.write_bytes(whole.replace(stated, size.to_bytes(8, "little", signed=True)))
+        refused(path, memory="20MB", match="x.arrow: ")
+
+
+# Facts of a block file
+
+FACTS = {"n": ROWS, "d": 8, "classes": [-1.0, 1.0], "ends": [ROWS]}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ends": [-1_000_000, ROWS]}, {"ends": [0]}, {"ends": [ROWS + 1], "n": ROWS + 1}, {"ends": [19], "n": 19},
+        {"ends": []}, {"ends": "20"}, {"ends": [20.0]}, {"ends": None}, {"ends": [[20]]}, {"ends": [True]},
+        {"n": -1}, {"n": 2**70}, {"n": "20"}, {"n": None}, {"n": 19}, {"d": -1}, {"d": 2**70}, {"d": 7}, {"d": 1.5},
+        {"classes": []}, {"classes": [1.0, -1.0]}, {"classes": [1.0, 1.0]}, {"classes": [float("nan"), 1.0]},
+        {"classes": ["a", 1.0]}, {"classes": ["-1", "1"]}, {"classes": None}, {"classes": [[1]]}, {"classes": [2.0]},
+        {"classes": [-1.0, 0.0, 2.0]}, {"classes": {"-1": 1}},
+    ],
+)  # fmt: skip
+def test_facts_of_a_block_file_that_do_not_fit_are_refused(change, tmp_path):
+    path = arrow(tmp_path / "x.arrow", sparse_columns(), metadata=json.dumps({**FACTS, **change}))
+    for solver in ("auto", "cached_loops"):
+        refused(path, solver=solver, memory="20MB", match="x.arrow: ")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "1", '"a"', "{}", '{"n": 20}', "[" * 100_000, b"\xff\xfe", "NaN"])
+def test_facts_of_a_block_file_that_are_no_json_are_refused(text, tmp_path):
+    refused(arrow(tmp_path / "x.arrow", sparse_columns(), metadata=text), match="x.arrow: the facts of the block file")
+
+
+def test_facts_that_fit_are_believed(tmp_path):
+    for kind in (LISTS, pa.large_list(pa.int32())):
+        path = arrow(tmp_path / "x.arrow", sparse_columns(kind), metadata=json.dumps(FACTS))
+        assert open_source(path).facts.n == ROWS
+        maxmargin.train(path, solver="cached_loops", memory="20MB", max_seconds=5, threads=1)
+
+
+# Text
+
+PEAK = """
+import sys, maxmargin
+from pathlib import Path
+def most():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+same = dict(memory="50MB", threads=1, max_seconds=20)
+if len(sys.argv) > 3:
+    same["solver"] = sys.argv[3]
+maxmargin.train(sys.argv[2], **same)
+Path("/proc/self/clear_refs").write_text("5")
+before = most()
+try:
+    maxmargin.train(sys.argv[1], **same)
+except maxmargin.MaxmarginError as error:
+    print(most() - before, error)
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A file that is as it should be."""
+    path = tmp_path / "small.svm"
+    path.write_text("1 1:1\n-1 1:2\n" * 50)
+    return path
+
+
+@pytest.mark.parametrize("solver", [None, "cached_loops"])
+def test_an_endless_line_is_refused_within_the_memory(solver, small, tmp_path):
+    path = tmp_path / "endless.svm.zst"
+    with pa.CompressedOutputStream(pa.OSFile(str(path), "wb"), "zstd") as file:
+        file.write(b"1 1:1\n-1 1:2\n#")
+        for _ in range(16):
+            file.write(b"x" * (16 << 20))
+    assert path.stat().st_size < 50_000
+    said = in_a_process(PEAK, path, small, *([solver] if solver else []))
+    taken, message = said.split(" ", 1)
+    assert int(taken) < 70_000_000
+    assert f"{path}:3: the line is longer than" in message
+
+
+@pytest.mark.parametrize("ending", ["svm.zst", "csv.zst"])
+def test_rows_that_unpack_to_more_than_the_memory_are_refused(ending, small, tmp_path):
+    path = tmp_path / f"bomb.{ending}"
+    line = b"1 1:1 2:1\n-1 1:2 2:2\n" if ending == "svm.zst" else b"1,1,1\n-1,2,2\n"
+    with pa.CompressedOutputStream(pa.OSFile(str(path), "wb"), "zstd") as file:
+        file.write(b"label,a,b\n" if ending == "csv.zst" else b"")
+        for _ in range(50):
+            file.write(line * 100_000)
+    assert path.stat().st_size < 100_000
+    taken, message = in_a_process(PEAK, path, small).split(" ", 1)
+    assert int(taken) < 250_000_000
+    assert f"{path}: its rows take more than 67.2MB in memory: stream them" in message
+
+
+TABLES = {
+    "iris.data": "5.1,3.5,1.4,0.2,setosa\n7.0,3.2,4.7,1.4,versicolor\n",
+    "rows.svm": "label,a,b\n1,0.5,2\n-1,0.25,3\n",
+    "semicolons.txt": "1;2;3\n0;3;4\n",
+    "tabs.txt": "1\t2\t3\n0\t3\t4\n",
+    "words.txt": "apple\nbanana\n",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_text_that_is_not_in_libsvm_format_is_refused_everywhere(name, small, tmp_path, capsys):
+    path, model = tmp_path / name, tmp_path / "model"
+    path.write_text(TABLES[name])
+    maxmargin.train(small).model.save(model)
+    shown = {"words.txt": "apple", "rows.svm": "label,a,b", "tabs.txt": "2"}.get(name, TABLES[name].split("\n")[0])
+    remedy = "index:value" if name == "words.txt" else "name it .csv"
+    for use in (
+        lambda: maxmargin.train(path),
+        lambda: maxmargin.train(path, solver="cached_loops"),
+        lambda: maxmargin.train(path, solver="block_minimization"),
+        lambda: maxmargin.train([path, small]),
+        lambda: maxmargin.read(path),
+    ):
+        with pytest.raises(DataError) as caught:
+            use()
+        text = str(caught.value)
+        assert text.startswith(str(path))
+        assert shown in text
+        assert remedy in text
+        assert "\n" not in text
+    for command in (["train", path], ["convert", path, tmp_path / "out"], ["score", model, path],
+                    ["predict", model, path], ["inspect", path]):  # fmt: skip
+        assert run([str(part) for part in command]) == 1
+        said = capsys.readouterr().err
+        assert "internal" not in said
+        assert remedy in said
+
+
+def test_some_rows_without_features_are_fine(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("1\n1\n-1 3:1\n" * 10)
+    assert maxmargin.train(path).model.d == 3
+    assert maxmargin.train(path, solver="cached_loops").model.d == 3
