@@ -341,3 +341,64 @@ def test_some_rows_without_features_are_fine(tmp_path):
     path.write_text("1\n1\n-1 3:1\n" * 10)
     assert maxmargin.train(path).model.d == 3
     assert maxmargin.train(path, solver="cached_loops").model.d == 3
+
+
+# Arrays
+
+NPY = b"\x93NUMPY\x01\x00"
+
+
+def npy(text, values=b""):
+    """A .npy file with that header."""
+    data = text if isinstance(text, bytes) else text.encode()
+    return NPY + len(data).to_bytes(2, "little") + data + values
+
+
+HEADERS = [
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 4), }\n",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4), }\n",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (-4, 4), }\n",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (4, True), }\n",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (20, 4), \n",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': ((((20, 4), }\n",
+    "{'descr': '|O', 'fortran_order': False, 'shape': (20, 4), }\n",
+    "{'descr': '<U99', 'fortran_order': False, 'shape': (1, 1), }\n",
+    "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 2), }\n",
+    "{'descr': '<M8[s]', 'fortran_order': False, 'shape': (2, 2), }\n",
+    "{'descr': 7, 'fortran_order': False, 'shape': (2, 2), }\n",
+    "{'descr': '<f8', 'shape': (\n  " + 3 * "'",
+    3 * "'", 3000 * "(", "", "{", "\\", 9000 * "0", b"\xff\xfe\x00",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_an_array_whose_header_is_wrong_is_refused(header, tmp_path):
+    path, good = tmp_path / "x.npy", tmp_path / "good.npy"
+    path.write_bytes(npy(header, bytes(640)))
+    np.save(good, np.ones((20, 4)))
+    refused(path, [0, 1] * 10, match="x.npy: ")
+    refused(good, path, match="x.npy: |y has")
+    for version in (b"\x02\x00", b"\x03\x00", b"\x09\x07", b"\x01"):
+        path.write_bytes(NPY[:6] + version + npy(header)[8:])
+        refused(path, [0, 1] * 10, match="x.npy: ")
+
+
+# Short and long rows in little memory
+
+
+@pytest.mark.parametrize("memory", ["4.2MB", "20MB"])
+@pytest.mark.parametrize("solver", ["cached_loops", "block_minimization", "selective_blocks"])
+def test_many_short_rows_are_trained_in_little_memory(memory, solver, tmp_path):
+    path = tmp_path / "short.svm"
+    path.write_text("+1 7:1\n-1 3:1\n" * 60_000)
+    result = maxmargin.train(path, solver=solver, memory=memory, C=1e-3, tol=1e-3, threads=1)
+    assert result.status.name == "CONVERGED"
+
+
+def test_a_row_that_does_not_fit_names_the_memory_that_is_enough(tmp_path):
+    path = tmp_path / "long.svm"
+    row = " ".join(f"{j}:1" for j in range(1, 120_001))
+    path.write_text("1 1:1\n-1 2:1\n" * 10 + f"1 {row}\n-1 {row}\n")
+    text = refused(path, solver="cached_loops", memory="8MB", match=r"raise memory to [0-9.]+MB or more|at least")
+    enough = text.split(" or more")[0].split(" to ")[-1]
+    maxmargin.train(path, solver="cached_loops", memory=enough, max_seconds=2, threads=1)

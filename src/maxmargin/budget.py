@@ -101,10 +101,10 @@ class Budget:
         """What is left for rows beside dual variables that take so much."""
         return (1.0 - ASIDE) * self.total - BLOCKS * self.block - FEATURE * d - MARK * n - variables
 
-    def least(self, n: float, d: int) -> int:
-        """The smallest budget, nearly, that has room for so many rows and features."""
+    def least(self, n: float, d: int, row: int = 0) -> int:
+        """The smallest budget, nearly, that has room for so many rows and features, and for a row of so many bytes."""
         total = float(LEAST)
-        while not Budget(int(total)).holds(n, d):
+        while not (Budget(int(total)).holds(n, d) and Budget(int(total)).planned(n, d) >= 2 * row):
             total *= 1.1
         return int(total)
 
