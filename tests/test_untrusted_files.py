@@ -13,11 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from safetensors.numpy import save_file
+from scipy import sparse
 
 import maxmargin
 from maxmargin.cli import run
-from maxmargin.errors import DataError, MaxmarginError
+from maxmargin.errors import DataError, FileError, MaxmarginError
 from maxmargin.rows.open_source import open_source
+from maxmargin.tensorfile import digest, read_tensors, write_tensors
 
 ROWS = 20
 LISTS = pa.list_(pa.int32())
@@ -92,6 +95,7 @@ import numpy as np, pyarrow as pa
 import maxmargin
 from maxmargin.rows.blocks import convert
 from maxmargin.rows.open_source import open_source
+from maxmargin.tensorfile import digest, read_tensors, write_tensors
 errors = set()
 for path in sys.argv[1:]:
     for use in (
@@ -402,3 +406,209 @@ def test_a_row_that_does_not_fit_names_the_memory_that_is_enough(tmp_path):
     text = refused(path, solver="cached_loops", memory="8MB", match=r"raise memory to [0-9.]+MB or more|at least")
     enough = text.split(" or more")[0].split(" to ")[-1]
     maxmargin.train(path, solver="cached_loops", memory=enough, max_seconds=2, threads=1)
+
+
+# LIBSVM's models
+
+LIBSVM = """svm_type c_svc
+kernel_type rbf
+gamma 0.5
+nr_class 2
+total_sv 2
+rho 0.25
+label 1 -1
+nr_sv 1 1
+SV
+1 1:1 2:0.5
+-1 1:2 3:1
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("3:1", "2147483648:1"), ("3:1", f"{2**64}:1"), ("3:1", "-3:1"), ("3:1", "0:1"), ("3:1", "1:1"),
+        ("3:1", "3:nan"), ("3:1", "3:1e999"), ("3:1", "3"), ("3:1", "x:1"), ("3:1", "9" * 5000 + ":1"),
+        ("-1 1:2", "nan 1:2"), ("-1 1:2", "inf 1:2"), ("-1 1:2", "x 1:2"), ("-1 1:2 3:1\n", ""), ("SV", "SW"),
+        ("total_sv 2", "total_sv -2"), ("total_sv 2", "total_sv 99999999999999999999"), ("total_sv 2", "total_sv"),
+        ("nr_sv 1 1", "nr_sv -1 3"), ("nr_sv 1 1", "nr_sv 99999999999999999999 1"), ("nr_sv 1 1", "nr_sv 1"),
+        ("nr_sv 1 1", "nr_sv 4611686018427387905 -4611686018427387903"), ("nr_class 2", "nr_class 1000000000"),
+        ("nr_class 2", "nr_class -2"), ("label 1 -1", "label 1 1"), ("label 1 -1", "label 1"), ("label 1 -1", "label"),
+        ("label 1 -1", f"label 1 {2**70}"), ("label 1 -1", "label a b"), ("rho 0.25", "rho nan"), ("rho 0.25", "rho"),
+        ("rho 0.25", "rho inf"), ("gamma 0.5", "gamma nan"), ("gamma 0.5", "gamma -1"), ("gamma 0.5", "gamma 1e999"),
+        ("gamma 0.5", "degree 1e999"), ("gamma 0.5", "degree 1000000000"), ("gamma 0.5", "degree 0"),
+        ("kernel_type rbf", "kernel_type pickle"), ("kernel_type rbf", "kernel_type"), ("c_svc", "cobra"),
+        ("kernel_type rbf", "kernel_type precomputed"), ("rho 0.25", "rho 0.25\nprobA nan\nprobB 0"),
+        ("rho 0.25", "rho 0.25\nprobA 1 2\nprobB 0"),
+    ],
+)  # fmt: skip
+def test_a_libsvm_model_that_is_wrong_is_refused(old, new, tmp_path):
+    path = tmp_path / "x.model"
+    path.write_text(LIBSVM)
+    assert maxmargin.load(path).predict([[1.0, 0.5, 0.0]]).tolist() == [1]
+    assert old in LIBSVM
+    path.write_text(LIBSVM.replace(old, new))
+    with pytest.raises(FileError) as caught:
+        maxmargin.load(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+# maxmargin's own models, with a digest that is right
+
+
+def saved(kind, path):
+    """A model of that kind, in a file."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    if kind == "linear":
+        maxmargin.train(X, y).model.save(path)
+    elif kind == "expanded":
+        maxmargin.train(X, y, expand="hash:4").model.save(path)
+    elif kind == "kernel":
+        maxmargin.train(sparse.csr_array(X), y, kernel="gaussian").model.save(path)
+    elif kind == "polynomial":
+        maxmargin.train(X, y, kernel="polynomial", degree=2).model.save(path)
+    elif kind == "function":
+        maxmargin.SVR().fit(X, X[:, 0]).model_.save(path)
+    else:
+        maxmargin.train(X, y, kernel="gaussian", approx=kind, components=6).model.save(path)
+    return path
+
+
+def array(name, change):
+    def spoil(tensors, said):
+        tensors[name] = change(tensors[name])
+
+    return spoil
+
+
+def entry(name, value, *places):
+    def spoil(tensors, said):
+        for place in places:
+            said = said[place]
+        said[name] = value
+
+    return spoil
+
+
+def without(name, *places):
+    def spoil(tensors, said):
+        for place in places:
+            said = said[place]
+        del said[name]
+
+    return spoil
+
+
+def with_value(value):
+    def change(values):
+        values = values.copy()
+        values.reshape(-1)[0] = value
+        return values
+
+    return change
+
+
+NAN, INF = float("nan"), float("inf")
+SPOILT = {
+    "linear": [
+        array("w", lambda w: w.astype(np.float32)), array("w", lambda w: w.astype(np.int64)),
+        array("w", lambda w: w[0]),
+        array("w", with_value(NAN)), array("w", with_value(INF)), array("b", with_value(NAN)),
+        array("b", lambda b: np.append(b, b)), array("dual_coef", with_value(NAN)), array("support", with_value(-1)),
+        array("support", lambda s: s.astype(float)), array("support", lambda s: s[:-1]),
+        entry("classes", [1, 0]), entry("classes", [0, 0]), entry("classes", [0]), entry("classes", []),
+        entry("classes", [0, 1, 2]), entry("classes", [0, "a"]), entry("classes", [0, NAN]),
+        entry("classes", [0, 2**70]),
+        entry("classes", None), entry("classes", {"0": 1}), entry("classes", [[0], [1]]), entry("classes", [0, 1.5]),
+        entry("class_type", "<U999999999"), entry("class_type", "|O"), entry("class_type", "<M8[s]"),
+        entry("class_type", 8), entry("class_type", None), entry("class_type", "i8,i8"), entry("class_type", "<f16"),
+        entry("training", []), entry("training", None), without("training"), without("certificate"), without("classes"),
+        entry("certificate", 7), entry("certificate", {"primal": "a", "dual": 0.0}),
+        entry("certificate", {"dual": 0.0}),
+        entry("certificate", {"primal": NAN, "dual": 0.0}), entry("other", 1, "certificate"),
+        entry("d", -1, "training"), entry("d", 2**70, "training"), entry("d", 1.5, "training"),
+        entry("input_d", 10**6, "training"), entry("input_d", -1, "training"), entry("input_d", "3", "training"),
+        entry("expand", "hash:2**60", "training"), entry("expand", "hash:1000", "training"),
+        entry("expand", "fourier:2000000000", "training"), entry("expand", "poly2", "training"),
+        entry("expand", "kmers:15", "training"), entry("expand", 7, "training"), entry("expand", "rm -rf", "training"),
+        entry("loss", 7, "training"),
+    ],
+    "expanded": [entry("expand", "hash:8", "training"), entry("expand", "poly2", "training")],
+    "kernel": [
+        array("vectors.values", with_value(NAN)), array("vectors.values", lambda v: v.astype(np.int64)),
+        array("vectors.values", lambda v: v[:-1]), array("vectors.indices", with_value(-1)),
+        array("vectors.indices", with_value(10**6)), array("vectors.indices", lambda v: v.astype(float)),
+        array("vectors.indices", lambda v: v.astype(np.uint8)), array("vectors.indptr", with_value(-3)),
+        array("vectors.indptr", lambda v: v[::-1].copy()), array("vectors.indptr", lambda v: v[:0]),
+        array("vectors.indptr", lambda v: v.astype(float)), array("vectors.indptr", lambda v: v + 5),
+        array("n_support", with_value(-1)), array("n_support", lambda v: v.astype(float)),
+        array("n_support", lambda v: np.array([-(10**6), 10**6 + v.sum()])), array("n_support", lambda v: v[:1]),
+        array("dual_coef", with_value(NAN)), array("dual_coef", lambda v: v.T.copy()), array("b", with_value(INF)),
+        array("b", lambda v: v[:0]), array("support", lambda v: v[:-1]), array("support", lambda v: v.astype(np.uint8)),
+        entry("kernel", None), entry("kernel", []), without("kernel"), entry("name", "pickle", "kernel"),
+        entry("name", 7, "kernel"), entry("name", ["a"], "kernel"), without("name", "kernel"),
+        entry("gamma", "1", "kernel"), entry("gamma", NAN, "kernel"), entry("gamma", -1.0, "kernel"),
+        entry("gamma", True, "kernel"), entry("gamma", None, "kernel"), entry("other", 1.0, "kernel"),
+        entry("d", -1, "training"), entry("d", 2**61, "training"), entry("d", 2**70, "training"),
+        entry("d", 2, "training"),
+        entry("d", "3", "training"), without("d", "training"), entry("widens", 7, "training"),
+    ],
+    "polynomial": [
+        entry("degree", 10**9, "kernel"), entry("degree", 0, "kernel"), entry("degree", 2.0, "kernel"),
+        entry("degree", True, "kernel"), entry("coef0", INF, "kernel"), entry("d", 4, "training"),
+        entry("widens", True, "training"), entry("name", "precomputed", "kernel"),
+    ],
+    "function": [
+        array("coefficients", with_value(NAN)), array("coefficients", lambda v: v[:-1]),
+        array("coefficients", lambda v: v.astype(np.float32)), entry("b", NAN), entry("b", "0"), entry("b", None),
+        entry("width", INF), without("width"), without("kernel"), entry("training", 7),
+    ],
+    "nystrom": [
+        array("whitening", with_value(NAN)), array("whitening", lambda v: v[:-1]),
+        array("whitening", lambda v: v[:, :-1]),
+        entry("features", None), entry("features", []), entry("name", "pickle", "features"),
+        without("name", "features"),
+        entry("d", 10**6, "features"), entry("d", None, "features"), entry("kernel", 3, "features"),
+        entry("expand", "hash:4", "training"), entry("input_d", 100, "training"),
+    ],
+    "fourier": [
+        array("frequencies", with_value(INF)), array("frequencies", lambda v: v[:-1]),
+        array("frequencies", lambda v: v.astype(np.float32)), entry("d", 4, "features"),
+        entry("name", None, "features"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SPOILT)
+def test_a_model_of_wrong_parts_is_refused_though_its_digest_is_right(kind, tmp_path):
+    path = saved(kind, tmp_path / "model")
+    known = {"linear": "model", "expanded": "model", "function": "kernel function"}
+    name = known.get(kind, "approximate model" if kind in ("nystrom", "fourier") else "kernel model")
+    maxmargin.load(path)
+    for number, spoil in enumerate(SPOILT[kind]):
+        tensors, said = read_tensors(path, name)
+        spoil(tensors, said)
+        wrong = tmp_path / f"wrong-{number}"
+        write_tensors(wrong, name, tensors, said)
+        try:
+            maxmargin.load(wrong)
+        except FileError as error:
+            text = str(error)
+            assert str(wrong) in text
+            assert "\n" not in text
+            assert len(text) < 500
+        else:
+            pytest.fail(f"{kind} {number} was not refused")
+
+
+@pytest.mark.parametrize("said", ["", "{", "[]", "7", "[" * 100_000, None])
+def test_a_model_whose_metadata_are_no_object_is_refused(said, tmp_path):
+    tensors = {"w": np.zeros((1, 2))}
+    header = {"kind": "model", "version": 1, "words": said, "digest": digest(str(said), tensors)}
+    path = tmp_path / "model"
+    save_file(tensors, path, {"maxmargin": json.dumps(header)})
+    with pytest.raises(FileError, match="metadata that are no"):
+        maxmargin.load(path)
