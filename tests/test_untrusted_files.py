@@ -17,6 +17,7 @@ from safetensors.numpy import save_file
 from scipy import sparse
 
 import maxmargin
+from maxmargin import training
 from maxmargin.cli import run
 from maxmargin.errors import DataError, FileError, MaxmarginError
 from maxmargin.rows.open_source import open_source
@@ -93,6 +94,7 @@ SPOIL = """
 import sys
 import numpy as np, pyarrow as pa
 import maxmargin
+from maxmargin import training
 from maxmargin.rows.blocks import convert
 from maxmargin.rows.open_source import open_source
 from maxmargin.tensorfile import digest, read_tensors, write_tensors
@@ -612,3 +614,32 @@ def test_a_model_whose_metadata_are_no_object_is_refused(said, tmp_path):
     save_file(tensors, path, {"maxmargin": json.dumps(header)})
     with pytest.raises(FileError, match="metadata that are no"):
         maxmargin.load(path)
+
+
+# Memory that is not there
+
+
+def wide():
+    indices, indptr = np.array([0, 5, 2**40 - 1, 7]), np.arange(5)
+    return sparse.csr_array((np.ones(4), indices, indptr), shape=(4, 2**40))
+
+
+@pytest.mark.parametrize("settings", [{}, {"approx": "nystrom"}, {"approx": "fourier"}])
+def test_a_kernel_on_too_many_features_is_refused_with_the_number(settings):
+    refused(
+        wide(), [0, 1, 0, 1], kernel="gaussian", match=r"1,099,511,627,776 features: .* takes 8796\.1GB", **settings
+    )
+
+
+def test_a_linear_model_on_too_many_features_is_refused_with_the_number():
+    refused(wide(), [0, 1, 0, 1], match="1099511627776 features are more than fit in memory")
+
+
+def test_memory_that_is_not_there_is_said_with_the_number(monkeypatch):
+    def fail(*_):
+        raise MemoryError("Unable to allocate 9.1 TiB for an array")
+
+    monkeypatch.setattr(training, "squared_norms", fail)
+    refused(
+        [[0.0], [1.0]], [0, 1], match=r"out of memory \(Unable to allocate 9\.1 TiB for an array; .* are free\): give"
+    )

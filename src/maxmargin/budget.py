@@ -34,6 +34,8 @@ LEAST_LINE = 1 << 20  # bytes: a line of text that any budget allows
 LINE = 8  # a longer one may take this part of the memory: text, values and the copy in the cache take 8 times its bytes
 LEAST_BATCH = 16 << 20  # bytes: a record batch that any budget allows; `convert` writes at most 5 MB
 BATCH = 2  # a larger one may take this part of the memory
+COLUMN = 0.25  # of the free memory: what one example of a kernel may take, written out
+SMALL_COLUMN = 1 << 26  # bytes: nobody is asked for the free memory
 LEAST_ROWS = 64 << 20  # bytes of rows in memory that any budget allows: small files are not worth a stream
 
 
@@ -128,6 +130,16 @@ def checked_memory(memory: Any) -> Budget | None:
 def half_of_free() -> Budget:
     """Where nobody says."""
     return Budget(max(int(free_memory() / 2), LEAST))
+
+
+def check_columns(d: int) -> None:
+    """Refuse sparse examples of so many columns that a kernel cannot write one out."""
+    size = 8 * d
+    if size > SMALL_COLUMN and size > COLUMN * free_memory():
+        raise DataError(
+            f"{d:,} features: a kernel writes out one example at least, which takes {words(size)} of the "
+            f"{words(free_memory())} that are free: number the features anew, without those that are never used"
+        )
 
 
 def too_many(name: str, most: int) -> DataError:

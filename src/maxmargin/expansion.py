@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.budget import check_columns
 from maxmargin.errors import DataError
 from maxmargin.kernels import Kernel, Precomputed
-from maxmargin.model_checks import NARROW_REAL, WHOLE, check_columns_fit, checked_array
+from maxmargin.model_checks import NARROW_REAL, WHOLE, checked_array
 from maxmargin.points import Points, parts_of, points_of
 from maxmargin.rows.memory import Csr, Dense, Rows, count_columns
 
@@ -124,5 +125,6 @@ def vectors_of(tensors: dict[str, np.ndarray], d: int, kernel: Kernel) -> Rows:
         raise ValueError("rows of support vectors")
     if len(indices) and not 0 <= indices.min() <= indices.max() < d:
         raise ValueError("columns of support vectors")
-    check_columns_fit(d)
+    if kernel.by_products:
+        check_columns(d)
     return Csr(values, indices, indptr, d)

@@ -18,10 +18,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from maxmargin.budget import check_columns
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.exponential import gaussian, gaussian_32
 from maxmargin.points import Few, Points, few_of, matrix_of, products
-from maxmargin.rows.memory import Dense, Rows, count_columns, count_rows
+from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows
 
 BLOCK = 256  # rows of a precomputed kernel that are compared with its columns at once
 SYMMETRY = 1e-6  # float32 rounds
@@ -208,6 +209,8 @@ def find_kernel(
     if callable(kernel):
         return Custom(kernel)
     name = NAMES.get(kernel, kernel) if isinstance(kernel, str) else kernel
+    if isinstance(rows, Csr) and name != "precomputed":
+        check_columns(count_columns(rows))
     if name == "linear":
         return Linear()
     if name == "precomputed":

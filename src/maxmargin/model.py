@@ -202,8 +202,8 @@ def linear_model(tensors: dict[str, np.ndarray], words: dict[str, Any], classes:
     support, count = row_numbers(tensors), len(sides(classes))
     if len(w) != count or b.shape != (count,) or dual_coef.shape != (count, len(support)):
         raise ValueError(
-            f"w, b and dual_coef do not fit together: shapes {w.shape}, {b.shape}, {dual_coef.shape} for {len(classes)} classes and "
-            f"{len(support)} support vectors"
+            f"w, b and dual_coef do not fit together: shapes {w.shape}, {b.shape}, {dual_coef.shape} for "
+            f"{len(classes)} classes and {len(support)} support vectors"
         )
     return LinearModel(classes, w, b, support, dual_coef, certificate_in(words), training_in(words))
 

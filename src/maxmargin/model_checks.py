@@ -13,7 +13,6 @@ import numpy as np
 
 from maxmargin.budget import words
 from maxmargin.certificate import Certificate
-from maxmargin.cores import free_memory
 from maxmargin.rows.expand import find_expansion
 
 LABEL_TYPE = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f[248]|U[0-9]{1,9})")
@@ -122,12 +121,6 @@ def classes_in(said: Any) -> np.ndarray:
     if not np.all(classes[1:] > classes[:-1]):
         raise ValueError("classes are not in order, or one is there twice")
     return classes
-
-
-def check_columns_fit(d: int) -> None:
-    """Refuse sparse vectors of so many columns that not even one could be written out."""
-    if 8 * d > free_memory():
-        raise ValueError(f"{d:,} features take {words(8 * d)} for one example, more than the free memory")
 
 
 def short(value: Any) -> str:

@@ -35,6 +35,7 @@ from maxmargin.labels import encode, sides, signs
 from maxmargin.machines import c_svc
 from maxmargin.model import LinearModel
 from maxmargin.multiclass import one_against_rest
+from maxmargin.out_of_memory import memory_errors
 from maxmargin.passes import squared_norms
 from maxmargin.problem import Problem, check_bias, check_both_classes, checked_weights, penalty, pose
 from maxmargin.results import Result, joined, together, worst
@@ -69,6 +70,7 @@ class Prepared:
     squared_norms: np.ndarray
 
 
+@memory_errors()
 def prepare(X: Any, y: Any = None, zero_based: bool = False, threads: int | None = None) -> Prepared:
     """Check rows and labels, once for any number of trainings."""
     if is_file(X):
@@ -90,6 +92,7 @@ def checked(rows: Rows, labels: Any, name: str, threads: int) -> Prepared:
     return Prepared(rows, classes, codes, squares)
 
 
+@memory_errors()
 def train(
     X: Any,
     y: Any = None,
@@ -253,6 +256,7 @@ def train(
     return joined(classes, codes, parts, name, why, training)
 
 
+@memory_errors()
 def with_kernel(
     data: Prepared,
     kernel: Kernel,
