@@ -151,7 +151,7 @@ def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[st
     rows, support = vectors_of_lines([line[count:] for line in lines], kernel)
     coefficients = np.array([[float(word) for word in line[:count]] for line in lines]).reshape(len(lines), count).T
     if not np.all(np.isfinite(coefficients)):
-        raise ValueError("a coefficient that is no finite number")
+        raise ValueError("coefficients that are no finite numbers")
     training = {"machine": MACHINES[kind], "d": rows.d, "widens": True, "n": 0, "nnz": len(rows.values)}
     if of_function:
         b, nothing = -finite(facts["rho"], "rho")[0], Certificate(np.inf, -np.inf)

@@ -212,5 +212,5 @@ def approximate_model(tensors: dict[str, np.ndarray], words: dict[str, Any], lin
     """The model on features that stand for a kernel, if they fit its weights."""
     features = map_of(tensors, section(words, "features"))
     if linear.d != features.components or {"expand", "input_d"} & set(linear.training):
-        raise ValueError(f"{features.components} features for {linear.d} weights")
+        raise ValueError(f"the features do not fit its weights: {features.components} for {linear.d}")
     return ApproximateModel(features, linear)
