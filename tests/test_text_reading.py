@@ -118,10 +118,12 @@ def test_given_width_wins_over_the_largest_index(read):
 
 
 def test_rows_without_any_feature(read):
-    rows, y = read("1\n-1\n")
+    rows, y = read("1\n-1\n", d=3)
     assert rows.indptr.tolist() == [0, 0, 0]
-    assert rows.values.size == rows.d == 0
+    assert rows.values.size == 0
+    assert rows.d == 3
     assert y.tolist() == [1, -1]
+    assert read("1\n-1 2:1\n1\n")[0].indptr.tolist() == [0, 0, 1, 1]
 
 
 def test_indices_are_int32_until_they_do_not_fit(read):
@@ -307,10 +309,10 @@ def test_neither_threads_nor_block_size_can_be_seen(tmp_path_factory, rows, valu
     lines = [f"{label} " + " ".join(f"{j}:{value / j!r}" for j in sorted(js)) + end for label, js, end in rows]
     path = tmp_path_factory.getbasetemp() / "blocks.svm"
     path.write_text("".join(lines).removesuffix("\n"), newline="")
-    whole = read_text(path, threads=1)
+    whole = read_text(path, threads=1, d=3000)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text, "BLOCK", block)
-        assert same(read_text(path, threads=threads), whole)
+        assert same(read_text(path, threads=threads, d=3000), whole)
     assert whole[0].indptr.size == len(rows) + 1
     assert whole[0].indices.tolist() == [j - 1 for _, js, _ in rows for j in sorted(js)]
 

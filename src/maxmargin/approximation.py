@@ -14,6 +14,7 @@ from maxmargin.landmarks import WAYS, landmarks_of
 from maxmargin.rows.memory import Rows, count_columns, count_rows
 
 NAMES = ("nystrom", "fourier")
+FREQUENCIES = 2  # copies of half as many frequencies as components, while they are made orthogonal: an array and Q, R
 COPIES = 4  # of the landmarks' own kernel, while its eigenvectors are found
 
 
@@ -41,6 +42,12 @@ class Approximation(NamedTuple):
             return nystrom_map(kernel, chosen, threads)
         if not isinstance(kernel, Gaussian):
             raise ParameterError("approx='fourier' is for the gaussian kernel only: take approx='nystrom'")
+        d = count_columns(rows)
+        if FREQUENCIES * 8 * d * self.components > free_memory():
+            size = f"{FREQUENCIES * 8 * d * self.components / 1e9:.3g} GB"
+            raise ParameterError(
+                f"components={self.components}: their frequencies for {d:,} features take {size}: take fewer"
+            )
         return fourier_map(kernel, count_columns(rows), self.components, rng)
 
 

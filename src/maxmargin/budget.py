@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from maxmargin.cores import free_memory
-from maxmargin.errors import ParameterError
+from maxmargin.errors import DataError, ParameterError
 
 UNITS = {
     "": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9, "t": 10**12, "tb": 10**12,
@@ -30,6 +30,13 @@ HELD = 0.05  # and so much is for what is held of a file of them;
 ROWS = 0.25  # nor any, if less than that were left for rows
 HUGE = 256 << 20  # bytes: from there on a few megabytes more or less do not matter
 SOME = 0.05  # of the memory, at least, must be left for rows
+LEAST_LINE = 1 << 20  # bytes: a line of text that any budget allows
+LINE = 8  # a longer one may take this part of the memory: text, values and the copy in the cache take 8 times its bytes
+LEAST_BATCH = 16 << 20  # bytes: a record batch that any budget allows; `convert` writes at most 5 MB
+BATCH = 2  # a larger one may take this part of the memory
+COLUMN = 0.25  # of the free memory: what one example of a kernel may take, written out
+SMALL_COLUMN = 1 << 26  # bytes: nobody is asked for the free memory
+LEAST_ROWS = 64 << 20  # bytes of rows in memory that any budget allows: small files are not worth a stream
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,21 @@ class Budget:
     def block(self) -> int:
         """How many bytes of a file to read at once."""
         return int(min(max(self.total / 60, LEAST_BLOCK), MOST_BLOCK))
+
+    @property
+    def line(self) -> int:
+        """The longest line of text, in bytes."""
+        return max(self.total // LINE, LEAST_LINE)
+
+    @property
+    def batch(self) -> int:
+        """The largest record batch of a table, in bytes once it is unpacked."""
+        return max(self.total // BATCH, LEAST_BATCH)
+
+    @property
+    def rows(self) -> int:
+        """The most bytes that rows may take where all of them are read into memory."""
+        return max(self.total, LEAST_ROWS)
 
     @property
     def huge(self) -> bool:
@@ -81,10 +103,10 @@ class Budget:
         """What is left for rows beside dual variables that take so much."""
         return (1.0 - ASIDE) * self.total - BLOCKS * self.block - FEATURE * d - MARK * n - variables
 
-    def least(self, n: float, d: int) -> int:
-        """The smallest budget, nearly, that has room for so many rows and features."""
+    def least(self, n: float, d: int, row: int = 0) -> int:
+        """The smallest budget, nearly, that has room for so many rows and features, and for a row of so many bytes."""
         total = float(LEAST)
-        while not Budget(int(total)).holds(n, d):
+        while not (Budget(int(total)).holds(n, d) and Budget(int(total)).planned(n, d) >= 2 * row):
             total *= 1.1
         return int(total)
 
@@ -108,6 +130,24 @@ def checked_memory(memory: Any) -> Budget | None:
 def half_of_free() -> Budget:
     """Where nobody says."""
     return Budget(max(int(free_memory() / 2), LEAST))
+
+
+def check_columns(d: int) -> None:
+    """Refuse sparse examples of so many columns that a kernel cannot write one out."""
+    size = 8 * d
+    if size > SMALL_COLUMN and size > COLUMN * free_memory():
+        raise DataError(
+            f"{d:,} features: a kernel writes out one example at least, which takes {words(size)} of the "
+            f"{words(free_memory())} that are free: number the features anew, without those that are never used"
+        )
+
+
+def too_many(name: str, most: int) -> DataError:
+    """The error for a file whose rows take more memory than there is for them."""
+    return DataError(
+        f"{name}: its rows take more than {words(most)} in memory: "
+        "stream them with solver='cached_loops' (--solver cached_loops), or raise memory"
+    )
 
 
 def words(size: float) -> str:

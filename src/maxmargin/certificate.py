@@ -24,13 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.balance import balanced
 from maxmargin.best_bias import best_bias
 from maxmargin.losses import HARD_MARGIN
+from maxmargin.model_checks import real, section
 from maxmargin.passes import additions, combination, scores, scores_and_combination, sizes_of_products
 from maxmargin.problem import Problem
 from maxmargin.rounding import LOSS, SMALLEST, UNIT, additions_of_sum, gamma, loss_sums, margin_error
@@ -105,6 +106,12 @@ def joined(primal: Certificate, dual: Certificate) -> Certificate:
     """The primal of one certificate and the dual of another of the same problem."""
     scale = max(primal.scale, dual.scale)
     return Certificate(primal.primal, dual.dual, primal.primal_rounding, dual.dual_rounding, scale)
+
+
+def certificate_in(said: Any) -> Certificate:
+    """The certificate; its values may be infinite where nothing was proved, but they are numbers."""
+    found = section(said, "certificate")
+    return Certificate(**{name: real(found, name, unbounded=True) for name in found})
 
 
 class Side(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.budget import PARSERS, Budget, half_of_free
+from maxmargin.cores import free_memory
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.rows.collect import collect
 from maxmargin.rows.expand import Expansion, Kmers
@@ -80,15 +81,22 @@ class Files:
             said.append(hashlib.blake2b(repr(np.asarray(self.y).tolist()).encode(), digest_size=8).hexdigest())
         return ", ".join(said)
 
+    @property
+    def allowed(self) -> Budget:
+        """What rows in memory may take: as much as was given, or all that is free."""
+        return self.memory or Budget(int(free_memory()))
+
     def read(self) -> tuple[Rows, Any]:
         """All rows and labels."""
         paths = files_of(self.given)
         if len(paths) > 1 or self.on_bad_line == "skip" or self.kmers or kind_of(paths[0]) != "text":
-            rows, labels = collect(self.source)
+            rows, labels = collect(self.source, self.allowed)
             return take(rows), labels
         if self.y is not None:
             raise DataError(f"{paths[0]}: a file brings its own labels: leave y out, or read the file first")
-        rows, labels = read_text(paths[0], zero_based=self.zero_based, threads=self.threads)
+        rows, labels = read_text(
+            paths[0], zero_based=self.zero_based, threads=self.threads, budget=self.allowed
+        )  # fmt: skip
         return take(rows), labels
 
     @property
@@ -110,7 +118,7 @@ class Files:
             self.given, self.y, label=self.label, zero_based=self.zero_based,
             threads=min(max(1, self.threads - 1), PARSERS),
             capacity=self.budget.block, lenient=self.on_bad_line == "skip",
-            kmers=self.kmers, width=self.width,
+            kmers=self.kmers, width=self.width, budget=self.budget,
         )  # fmt: skip
 
     @property

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.budget import check_columns
 from maxmargin.errors import DataError
 from maxmargin.kernels import Kernel, Linear, Precomputed
+from maxmargin.model_checks import NARROW_REAL, WHOLE, checked_array
 from maxmargin.passes import scores
 from maxmargin.points import Points, parts_of, points_of
 from maxmargin.rows.columns import shifted
@@ -112,6 +114,12 @@ def check_places(kernel: Kernel, support: np.ndarray, d: int) -> None:
         raise ValueError("row numbers of support vectors")
 
 
+def check_widens(training: dict[str, Any], vectors: Rows) -> None:
+    """Only sparse support vectors can meet rows with more columns than they have."""
+    if training.get("widens") and not isinstance(vectors, Csr):
+        raise ValueError("widens is true for support vectors that are not sparse")
+
+
 def tensors_of(rows: Rows) -> dict[str, np.ndarray]:
     """Rows as arrays, for a file."""
     return {f"vectors.{name}": value for name, value in rows._asdict().items() if name != "d"}
@@ -119,15 +127,18 @@ def tensors_of(rows: Rows) -> dict[str, np.ndarray]:
 
 def vectors_of(tensors: dict[str, np.ndarray], d: int, kernel: Kernel) -> Rows:
     """The way back; what does not hold together is refused, for compiled code will not ask again."""
-    values = tensors["vectors.values"]
-    if "vectors.indices" not in tensors:
-        if values.ndim != 2 or values.shape[1] != (0 if isinstance(kernel, Precomputed) else d):
+    dense = "vectors.indices" not in tensors
+    values = checked_array(tensors, "vectors.values", NARROW_REAL, 2 if dense else 1)
+    if dense:
+        if values.shape[1] != (0 if isinstance(kernel, Precomputed) else d):
             raise ValueError(f"support vectors of shape {values.shape}")
         return Dense(values)
-    indices, indptr = tensors["vectors.indices"], tensors["vectors.indptr"]
-    whole = values.ndim == indices.ndim == indptr.ndim == 1 and len(indices) == len(values) and len(indptr) > 0
+    indices, indptr = (checked_array(tensors, f"vectors.{name}", WHOLE, 1) for name in ("indices", "indptr"))
+    whole = len(indices) == len(values) and len(indptr) > 0
     if not whole or indptr[0] != 0 or indptr[-1] != len(values) or np.any(np.diff(indptr) < 0):
         raise ValueError("rows of support vectors")
     if len(indices) and not 0 <= indices.min() <= indices.max() < d:
         raise ValueError("columns of support vectors")
+    if kernel.by_products:
+        check_columns(d)
     return Csr(values, indices, indptr, d)

@@ -20,6 +20,7 @@ from maxmargin.cores import blas_on_one_thread, on_threads
 from maxmargin.expansion import tensors_of, vectors_of
 from maxmargin.kernel_blocks import rows_of_kernel
 from maxmargin.kernels import Gaussian, Kernel, kernel_of, words_of
+from maxmargin.model_checks import REAL, checked_array, section, short, size
 from maxmargin.points import Few, Points, parts_of, points_of, products
 from maxmargin.rows.memory import Dense, Rows, count_columns, count_rows
 from maxmargin.rows.take import read_only
@@ -175,14 +176,14 @@ def words_of_map(features: FeatureMap) -> dict[str, Any]:
 
 def map_of(tensors: dict[str, np.ndarray], words: dict[str, Any]) -> FeatureMap:
     """The map of a file's tensors and words, if they fit together."""
-    kernel, d = kernel_of(words["kernel"]), int(words["d"])
-    if words["name"] == FourierMap.name:
-        frequencies = tensors["frequencies"]
-        if frequencies.ndim != 2 or len(frequencies) != d or not isinstance(kernel, Gaussian):
+    kernel, d = kernel_of(section(words, "kernel")), size(words, "d")
+    if words.get("name") == FourierMap.name:
+        frequencies = checked_array(tensors, "frequencies", REAL, 2)
+        if len(frequencies) != d or not isinstance(kernel, Gaussian):
             raise ValueError(f"frequencies of shape {frequencies.shape} for {kernel}")
         return FourierMap(kernel, frequencies)
-    landmarks, whitening = vectors_of(tensors, d, kernel), tensors["whitening"]
-    fits = whitening.ndim == 2 and len(whitening) == count_rows(landmarks) and kernel.by_products and kernel.definite
-    if words["name"] != NystromMap.name or not fits:
-        raise ValueError(f"features {words['name']!r} for {kernel}")
+    landmarks, whitening = vectors_of(tensors, d, kernel), checked_array(tensors, "whitening", REAL, 2)
+    fits = len(whitening) == count_rows(landmarks) and kernel.by_products and kernel.definite
+    if words.get("name") != NystromMap.name or not fits:
+        raise ValueError(f"features {short(words.get('name'))} for {kernel}")
     return NystromMap(kernel, landmarks, whitening)

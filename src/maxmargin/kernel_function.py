@@ -8,13 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.certificate import Certificate
+from maxmargin.certificate import Certificate, certificate_in
 from maxmargin.cores import thread_count
 from maxmargin.errors import FileError, MaxmarginError
-from maxmargin.expansion import Expansion, check_places, vectors_of
+from maxmargin.expansion import Expansion, check_places, check_widens, vectors_of
 from maxmargin.kernel_blocks import combination
 from maxmargin.kernels import Kernel, kernel_of, words_of
-from maxmargin.rows.columns import checked_centre
+from maxmargin.model_checks import (
+    REAL,
+    centre_in,
+    checked_array,
+    real,
+    row_numbers,
+    section,
+    size,
+    training_in,
+)
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
 from maxmargin.tensorfile import write_tensors
@@ -93,11 +102,13 @@ class KernelFunction(Expansion):
 
 def kernel_function(path: str | Path, tensors: dict[str, np.ndarray], words: dict[str, Any]) -> KernelFunction:
     """The function of a file's tensors and words, if they fit together."""
-    kernel, d = kernel_of(words["kernel"]), int(words["training"]["d"])
-    vectors, support, coefficients = vectors_of(tensors, d, kernel), tensors["support"], tensors["coefficients"]
+    kernel, training = kernel_of(section(words, "kernel")), training_in(words)
+    d = size(training, "d")
+    vectors, support = vectors_of(tensors, d, kernel), row_numbers(tensors)
+    coefficients = checked_array(tensors, "coefficients", REAL, 1)
     check_places(kernel, support, d)
+    check_widens(training, vectors)
     if not coefficients.shape == support.shape == (count_rows(vectors),):
         raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
-    certificate, b, width = Certificate(**words["certificate"]), float(words["b"]), float(words["width"])
-    centre = checked_centre(tensors, d)
-    return KernelFunction(vectors, support, coefficients, b, width, kernel, certificate, words["training"], centre)
+    b, width, centre = real(words, "b"), real(words, "width"), centre_in(tensors, d)
+    return KernelFunction(vectors, support, coefficients, b, width, kernel, certificate_in(words), training, centre)

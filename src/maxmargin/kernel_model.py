@@ -16,13 +16,21 @@ from typing import Any
 import numpy as np
 
 from maxmargin.calibration import couple, pair_probabilities
-from maxmargin.certificate import Certificate
+from maxmargin.certificate import Certificate, certificate_in
 from maxmargin.cores import thread_count
 from maxmargin.errors import FileError, MaxmarginError
-from maxmargin.expansion import Expansion, check_places, vectors_of
+from maxmargin.expansion import Expansion, check_places, check_widens, vectors_of
 from maxmargin.kernel_blocks import combination
 from maxmargin.kernels import Kernel, kernel_of, words_of
-from maxmargin.rows.columns import checked_centre
+from maxmargin.model_checks import (
+    REAL,
+    centre_in,
+    checked_array,
+    row_numbers,
+    section,
+    size,
+    training_in,
+)
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
 from maxmargin.tensorfile import write_tensors
@@ -152,17 +160,20 @@ def kernel_model(
     path: str | Path, tensors: dict[str, np.ndarray], words: dict[str, Any], classes: np.ndarray
 ) -> KernelModel:
     """The model of a file's tensors and words, if they fit together."""
-    kernel, d = kernel_of(words["kernel"]), int(words["training"]["d"])
+    kernel, training = kernel_of(section(words, "kernel")), training_in(words)
+    d = size(training, "d")
     vectors = vectors_of(tensors, d, kernel)
-    support, n_support, dual_coef, b = (tensors[name] for name in ("support", "n_support", "dual_coef", "b"))
-    sigmoids, k, count = tensors.get("sigmoids"), len(classes), len(support)
+    support, n_support = row_numbers(tensors), row_numbers(tensors, "n_support")
+    dual_coef, b = checked_array(tensors, "dual_coef", REAL, 2), checked_array(tensors, "b", REAL, 1)
+    sigmoids = checked_array(tensors, "sigmoids", REAL, 2) if "sigmoids" in tensors else None
+    k, count = len(classes), len(support)
     fits = dual_coef.shape == (k - 1, count) and b.shape == (k * (k - 1) // 2,) and n_support.shape == (k,)
     fits = fits and (sigmoids is None or sigmoids.shape == (len(b), 2))
     if not fits or count_rows(vectors) != count or n_support.sum() != count:
         raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
     check_places(kernel, support, d)
-    certificate = Certificate(**words["certificate"])
+    check_widens(training, vectors)
     return KernelModel(
-        classes, vectors, support, n_support, dual_coef, b, kernel, certificate, words["training"], sigmoids,
-        checked_centre(tensors, d),
+        classes, vectors, support, n_support, dual_coef, b, kernel, certificate_in(words), training, sigmoids,
+        centre_in(tensors, d),
     )  # fmt: skip

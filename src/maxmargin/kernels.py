@@ -22,15 +22,17 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from maxmargin.budget import check_columns
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.exponential import gaussian, gaussian_32
 from maxmargin.points import Few, Points, few_of, matrix_of, products
 from maxmargin.rounding import gamma
 from maxmargin.rows.columns import centre_of
-from maxmargin.rows.memory import Dense, Rows, count_columns, count_rows
+from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows
 
 BLOCK = 256  # rows of a precomputed kernel that are compared with its columns at once
 SYMMETRY = 1e-6  # float32 rounds
+MOST_DEGREE = 10_000  # of a polynomial in a file: its cost grows with the degree
 EXPONENTIAL = 32  # roundings of e^t: its series, and the last product
 NAMES = {"rbf": "gaussian", "poly": "polynomial"}
 
@@ -249,6 +251,8 @@ def find_kernel(
     if callable(kernel):
         return Custom(kernel)
     name = NAMES.get(kernel, kernel) if isinstance(kernel, str) else kernel
+    if isinstance(rows, Csr) and name != "precomputed":
+        check_columns(count_columns(rows))
     if name == "linear":
         return Linear()
     if name == "precomputed":
@@ -359,4 +363,13 @@ def kernel_of(words: dict[str, Any]) -> Kernel:
     """The kernel that `words_of` described."""
     kinds: dict[str, Any] = {kind.name: kind for kind in (Linear, Polynomial, Gaussian, Sigmoid, Precomputed)}
     rest = {name: value for name, value in words.items() if name != "name"}
+    if not isinstance(words.get("name"), str) or words["name"] not in kinds:
+        raise ValueError(f"the kernel is not one of {', '.join(kinds)}")
+    for name, value in rest.items():
+        checked_number(name, value)
+    if rest.get("gamma", 0.0) < 0.0:
+        raise ValueError(f"gamma of the kernel is {rest['gamma']}, below 0")
+    degree = rest.get("degree", 1)
+    if type(degree) is not int or not 1 <= degree <= MOST_DEGREE:
+        raise ValueError(f"degree of the kernel is {degree}, not a whole number from 1 to {MOST_DEGREE}")
     return kinds[words["name"]](**rest)  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ SV                                a line each: its coefficients, then index:valu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from maxmargin.errors import FileError, ParameterError
 from maxmargin.files import beginning, replacing
 from maxmargin.kernel_function import KernelFunction
 from maxmargin.kernel_model import KernelModel
-from maxmargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from maxmargin.kernels import MOST_DEGREE, Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.rows.memory import Csr, Dense
 from maxmargin.rows.pick import pick
 
@@ -33,6 +33,8 @@ FUNCTIONS = {"one-class": "one_class", "epsilon-SVR": "epsilon_svr", "nu-SVR": "
 MACHINES = {name: machine for machine, name in (TYPES | FUNCTIONS).items()}
 NAMES = {"linear": "linear", "polynomial": "polynomial", "gaussian": "rbf", "sigmoid": "sigmoid"}
 FIRST = b"svm_type"
+LONGEST_REASON = 120  # characters
+LARGEST_INDEX = 2**31 - 1  # as in LIBSVM, whose indices are int
 
 
 def is_libsvm_model(path: str | Path) -> bool:
@@ -119,10 +121,17 @@ def read_libsvm_model(path: str | Path) -> KernelModel | KernelFunction:
     facts = {words[0]: words[1:] for line in lines[:start] if (words := line.split())}
     try:
         return assembled(path, facts, [line.split() for line in lines[start + 1 :] if line.strip()])
-    except (KeyError, IndexError, ValueError) as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"{path}: is no whole LIBSVM model ({error})") from error
+    except FileError:
+        raise
+    except (KeyError, IndexError, ValueError, OverflowError, MemoryError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else short(error)
+        raise FileError(f"{path}: is no whole LIBSVM model ({what}): write it again") from error
+
+
+def short(error: BaseException) -> str:
+    """What an error says, not too long: the file may hold anything."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 3] + "..."
 
 
 def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[str]]) -> KernelModel | KernelFunction:
@@ -133,6 +142,9 @@ def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[st
     kernel = kernel_of_facts(path, facts)
     of_function = kind in FUNCTIONS.values()
     count = 1 if of_function else len(facts["label"]) - 1
+    classes = int(facts["nr_class"][0]) if "nr_class" in facts else count + 1
+    if not of_function and (classes != count + 1 or count < 1):
+        raise FileError(f"{path}: nr_class is {classes}, but label names {count + 1}: at least two must be the same")
     said = int(facts["total_sv"][0]) if "total_sv" in facts else len(lines)
     if said != len(lines):
         raise FileError(f"{path}: total_sv is {said}, but {len(lines)} lines follow SV: the model is not whole")
@@ -142,7 +154,7 @@ def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[st
         raise ValueError("coefficients that are no finite numbers")
     training = {"machine": MACHINES[kind], "d": rows.d, "widens": True, "n": 0, "nnz": len(rows.values)}
     if of_function:
-        b, nothing = -float(facts["rho"][0]), Certificate(np.inf, -np.inf)
+        b, nothing = -finite(facts["rho"], "rho")[0], Certificate(np.inf, -np.inf)
         return KernelFunction(rows, support, coefficients[0], b, 0.0, kernel, nothing, training)
     return classifier(path, facts, rows, support, coefficients, kernel, training)
 
@@ -157,9 +169,11 @@ def classifier(
     training: dict[str, Any],
 ) -> KernelModel:
     """The model of pairs, its classes put in order."""
-    labels = np.array([int(word) for word in facts["label"]])
-    k, counts = len(labels), np.array([int(word) for word in facts["nr_sv"]])
-    rho, total = np.array([float(word) for word in facts["rho"]]), len(support)
+    labels = np.array([int(word) for word in facts["label"]], dtype=np.int64)
+    k, counts = len(labels), np.array([int(word) for word in facts["nr_sv"]], dtype=np.int64)
+    rho, total = finite(facts["rho"], "rho"), len(support)
+    if counts.size and (counts.min() < 0 or counts.max() > total):
+        raise FileError(f"{path}: nr_sv names {counts.min()} or {counts.max()} of {total} support vectors")
     if len(counts) != k or counts.sum() != total or len(rho) != k * (k - 1) // 2 or len(set(labels.tolist())) != k:
         raise FileError(f"{path}: the numbers of classes and support vectors do not fit together")
     order, ends = np.argsort(labels), np.cumsum(counts)
@@ -184,7 +198,7 @@ def sigmoids_in_order(facts: dict[str, list[str]], order: np.ndarray) -> np.ndar
     """A and B of the pairs for the classes in another order: a pair that is turned changes the sign of its B."""
     if "probA" not in facts or "probB" not in facts:
         return None
-    found = np.array([[float(word) for word in facts[name]] for name in ("probA", "probB")]).T
+    found = np.array([finite(facts[name], name) for name in ("probA", "probB")]).T
     if len(found) != len(order) * (len(order) - 1) // 2:
         raise ValueError("probA and probB of each pair")
     turned = np.empty_like(found)
@@ -219,11 +233,18 @@ def pairs_in_order(order: np.ndarray) -> Iterator[tuple[tuple[int, int], int, fl
 def kernel_of_facts(path: str | Path, facts: dict[str, list[str]]) -> Kernel:
     """The kernel that the header names."""
     name = facts["kernel_type"][0]
-    degree = int(float(facts.get("degree", ["3"])[0]))
-    gamma, coef0 = (float(facts.get(fact, ["0"])[0]) for fact in ("gamma", "coef0"))
+    degree, gamma, coef0 = (
+        float(finite(facts.get(fact, [usual])[:1], fact)[0])
+        for fact, usual in (("degree", "3"), ("gamma", "0"), ("coef0", "0"))
+    )
+    if not (degree == int(degree) and 1 <= degree <= MOST_DEGREE) or gamma < 0.0:
+        raise FileError(
+            f"{path}: degree {degree:g}, gamma {gamma:g}: the degree is a whole number from 1 to {MOST_DEGREE:,}, "
+            "gamma 0 or above"
+        )
     kinds: dict[str, Kernel] = {
         "linear": Linear(),
-        "polynomial": Polynomial(degree, gamma, coef0),
+        "polynomial": Polynomial(int(degree), gamma, coef0),
         "rbf": Gaussian(gamma),
         "sigmoid": Sigmoid(gamma, coef0),
         "precomputed": Precomputed(),
@@ -237,14 +258,38 @@ def vectors_of_lines(lines: list[list[str]], kernel: Kernel) -> tuple[Csr, np.nd
     """Support vectors as sparse rows, and their row numbers, which are known for a precomputed kernel only."""
     pairs = [[(int(index), float(value)) for index, value in (word.split(":") for word in line)] for line in lines]
     if isinstance(kernel, Precomputed):
+        if any(len(line) != 1 or line[0][0] != 0 or line[0][1] != int(line[0][1]) for line in pairs):
+            raise ValueError("a support vector of a precomputed kernel reads 0:row")
         places = np.array([int(line[0][1]) - 1 for line in pairs], dtype=np.intp)
         if places.size and places.min() < 0:
             raise ValueError("row numbers are counted from 1")
         width = int(places.max(initial=-1)) + 1
         return Csr(np.zeros(0), np.zeros(0, np.int32), np.zeros(len(lines) + 1, np.int64), width), places
+    for number, line in enumerate(pairs):
+        check_indices([index for index, _ in line], number)
     indices = np.array([index - 1 for line in pairs for index, _ in line], dtype=np.int32)
     values = np.array([value for line in pairs for _, value in line], dtype=np.float64)
     indptr = np.concatenate([[0], np.cumsum([len(line) for line in pairs], dtype=np.int64)]).astype(np.int64)
-    if indices.size and indices.min() < 0:
-        raise ValueError("features are counted from 1")
+    if not np.all(np.isfinite(values)):
+        raise ValueError("a support vector with a value that is no finite number")
     return Csr(values, indices, indptr, int(indices.max()) + 1 if indices.size else 0), np.arange(len(lines))
+
+
+def check_indices(indices: list[int], number: int) -> None:
+    """Refuse indices that do not increase, or that LIBSVM cannot have written."""
+    if not indices:
+        return
+    if indices[0] < 1:
+        raise ValueError(f"support vector {number + 1} has the index {indices[0]}: features are counted from 1")
+    if any(a >= b for a, b in pairwise(indices)):
+        raise ValueError(f"support vector {number + 1} has indices that do not increase")
+    if indices[-1] > LARGEST_INDEX:
+        raise ValueError(f"support vector {number + 1} has the index {indices[-1]}, the largest is {LARGEST_INDEX}")
+
+
+def finite(found: list[str], name: str) -> np.ndarray:
+    """Numbers of the header."""
+    numbers = np.array([float(word) for word in found])
+    if not np.all(np.isfinite(numbers)):
+        raise ValueError(f"{name} holds a number that is not finite")
+    return numbers

@@ -14,7 +14,7 @@ import numpy as np
 
 from maxmargin.approximate_model import KIND as APPROXIMATE_KIND
 from maxmargin.approximate_model import ApproximateModel
-from maxmargin.certificate import Certificate
+from maxmargin.certificate import Certificate, certificate_in
 from maxmargin.cores import thread_count
 from maxmargin.errors import DataError, FileError, MaxmarginError
 from maxmargin.feature_maps import map_of
@@ -22,11 +22,21 @@ from maxmargin.kernel_function import KIND as FUNCTION_KIND
 from maxmargin.kernel_function import KernelFunction, kernel_function
 from maxmargin.kernel_model import KIND as KERNEL_KIND
 from maxmargin.kernel_model import KernelModel, kernel_model
-from maxmargin.labels import KEPT_KINDS, sides
+from maxmargin.labels import sides
 from maxmargin.libsvm_model import is_libsvm_model, read_libsvm_model
 from maxmargin.losses import sigmoid
+from maxmargin.model_checks import (
+    REAL,
+    centre_in,
+    check_input,
+    checked_array,
+    classes_in,
+    row_numbers,
+    section,
+    training_in,
+)
 from maxmargin.passes import scores
-from maxmargin.rows.columns import checked_centre, shifted, widened
+from maxmargin.rows.columns import shifted, widened
 from maxmargin.rows.dna import rows_of
 from maxmargin.rows.expand import Expansion, Kmers, find_expansion
 from maxmargin.rows.memory import Rows, count_columns, count_rows
@@ -181,31 +191,38 @@ def load(path: str | Path) -> Model:
     try:
         if "coefficients" in tensors:
             return kernel_function(path, tensors, words)
-        classes = np.array(words["classes"], dtype=class_type(words["class_type"]))
+        classes = classes_in(words)
         if "w" not in tensors:
             return kernel_model(path, tensors, words, classes)
-        w, b, support, dual_coef = (tensors[name] for name in ("w", "b", "support", "dual_coef"))
-        model = LinearModel(
-            classes, w, b, support, dual_coef, Certificate(**words["certificate"]), words["training"],
-            checked_centre(tensors, w.shape[-1]),
-        )  # fmt: skip
-        features = map_of(tensors, words["features"]) if "features" in words else None
-        input_centre = checked_centre(tensors, features.d, "input_centre") if features is not None else None
+        model = linear_model(tensors, words, classes)
+        if "features" not in words:
+            check_input(model.training, model.d)
+            return model
+        return approximate_model(tensors, words, model)
     except FileError:
         raise
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileError(f"{path}: the model lacks a part ({error}): it was not written by maxmargin") from error
-    count = len(sides(classes))
-    if features is not None and w.shape[1:] != (features.components,):
-        raise FileError(f"{path}: the model's features do not fit its weights: it was not written by maxmargin")
-    if w.ndim != 2 or len(w) != count or b.shape != (count,) or dual_coef.shape != (count, len(support)):
-        raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
-    return model if features is None else ApproximateModel(features, model, input_centre)
+    except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
+        raise FileError(f"{path}: a part of the model is wrong ({error}): it was not written by maxmargin") from error
 
 
-def class_type(name: str) -> np.dtype:
-    """The type of the labels, which can only be truth values, numbers or text."""
-    kind = np.dtype(name)
-    if kind.kind not in KEPT_KINDS:
-        raise ValueError(f"labels of type {name}")
-    return kind
+def linear_model(tensors: dict[str, np.ndarray], words: dict[str, Any], classes: np.ndarray) -> LinearModel:
+    """The model of a file's tensors and metadata, if they fit together."""
+    w, b, dual_coef = (
+        checked_array(tensors, name, REAL, ndim) for name, ndim in (("w", 2), ("b", 1), ("dual_coef", 2))
+    )
+    support, count = row_numbers(tensors), len(sides(classes))
+    if len(w) != count or b.shape != (count,) or dual_coef.shape != (count, len(support)):
+        raise ValueError(
+            f"w, b and dual_coef do not fit together: shapes {w.shape}, {b.shape}, {dual_coef.shape} for "
+            f"{len(classes)} classes and {len(support)} support vectors"
+        )
+    centre = centre_in(tensors, w.shape[1])
+    return LinearModel(classes, w, b, support, dual_coef, certificate_in(words), training_in(words), centre)
+
+
+def approximate_model(tensors: dict[str, np.ndarray], words: dict[str, Any], linear: LinearModel) -> ApproximateModel:
+    """The model on features that stand for a kernel, if they fit its weights."""
+    features = map_of(tensors, section(words, "features"))
+    if linear.d != features.components or {"expand", "input_d"} & set(linear.training):
+        raise ValueError(f"the features do not fit its weights: {features.components} for {linear.d}")
+    return ApproximateModel(features, linear, centre_in(tensors, features.d, "input_centre"))

@@ -21,14 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.budget import Budget
+from maxmargin.budget import Budget, words
 from maxmargin.certificate import Certificate, joined
 from maxmargin.checkpoint import check_identity, recall
 from maxmargin.cores import in_order
-from maxmargin.errors import FileError
+from maxmargin.errors import FileError, ParameterError
 from maxmargin.outcome import Reading, Record, Status
 from maxmargin.readers import Beside, Brought, Inline, PassEnd
 from maxmargin.rounding import LOSS, gamma
+from maxmargin.rows.cache import RowTooLongError
 from maxmargin.rows.memory import count_columns, count_stored
 from maxmargin.rows.source import Place, RowBlock
 from maxmargin.rows.variables import POSITIVE
@@ -147,7 +148,11 @@ class Course:
         self.state.meet(brought.rows, brought.first)
         if self.passes == 0:
             self.nnz += count_stored(brought.rows)
-        self.trainer.take_in(brought.rows, brought.y, brought.first)
+        try:
+            self.trainer.take_in(brought.rows, brought.y, brought.first)
+        except RowTooLongError as error:
+            enough = self.budget.least(max(self.state.n, self.state.expected), self.state.d, error.size)
+            raise ParameterError(f"{self.problem.source.name}: {error} to {words(enough)} or more") from error
         self.read = brought.read
 
     def pass_over(self) -> Generator[Brought | PassEnd]:

@@ -52,7 +52,18 @@ def read_tensors(path: str | Path, kind: str, *others: str) -> tuple[dict[str, n
         )
     if header.get("digest") != digest(str(header.get("words")), tensors):
         raise FileError(f"{path}: the {kind} is damaged: its content is not what was written; use another copy")
-    return tensors, json.loads(header["words"])
+    return tensors, words_in(path, header.get("words"), kind)
+
+
+def words_in(path: str | Path, text: Any, kind: str) -> dict[str, Any]:
+    """The JSON object among the metadata."""
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FileError(f"{path}: the {kind} has metadata that are no JSON: it was not written by maxmargin") from error
+    if not isinstance(found, dict):
+        raise FileError(f"{path}: the {kind} has metadata that are no object: it was not written by maxmargin")
+    return found
 
 
 def digest(words: str, tensors: dict[str, np.ndarray]) -> str:
@@ -82,8 +93,11 @@ def _open(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]
         raise FileError(f"{path}: there is no such file") from None
     except OSError as error:
         raise FileError(f"{path}: cannot read: {error.strerror or error}") from error
-    except (SafetensorError, json.JSONDecodeError) as error:
-        raise FileError(f"{path}: is not a maxmargin {kind}, or it is cut short or damaged ({error})") from error
+    except FileError:
+        raise
+    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise FileError(f"{path}: is not a maxmargin {kind}, or it is cut short or damaged ({said})") from error
 
 
 def looks_like_tensors(path: str | Path) -> bool:

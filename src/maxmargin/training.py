@@ -35,6 +35,7 @@ from maxmargin.labels import encode, sides, signs
 from maxmargin.machines import c_svc
 from maxmargin.model import LinearModel
 from maxmargin.multiclass import one_against_rest
+from maxmargin.out_of_memory import memory_errors
 from maxmargin.outcome import Status
 from maxmargin.passes import squared_norms
 from maxmargin.problem import Problem, check_bias, check_both_classes, checked_weights, penalty, pose
@@ -78,6 +79,7 @@ class Prepared:
         return result
 
 
+@memory_errors()
 def prepare(X: Any, y: Any = None, zero_based: bool = False, threads: int | None = None) -> Prepared:
     """Check rows and labels, once for any number of trainings."""
     if is_file(X):
@@ -101,6 +103,7 @@ def checked(rows: Rows, labels: Any, name: str, threads: int) -> Prepared:
     return Prepared(rows, classes, codes, squares)
 
 
+@memory_errors()
 def train(
     X: Any,
     y: Any = None,
@@ -265,6 +268,7 @@ def train(
     return data.explain(joined(classes, codes, parts, name, why, training, problem.centre))
 
 
+@memory_errors()
 def with_kernel(
     data: Prepared,
     kernel: Kernel,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,13 @@ import numpy as np
 
 from maxmargin.errors import DataError, FileError
 from maxmargin.labels import check_length, plain
+from maxmargin.rows.batches import reason
 from maxmargin.rows.memory import Dense
 from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
 from maxmargin.rows.tables import check_labels
 from maxmargin.rows.take import as_float, first_not_finite, not_finite
+
+READERS = {(1, 0): "read_array_header_1_0", (2, 0): "read_array_header_2_0", (3, 0): "read_array_header_2_0"}
 
 
 @dataclass
@@ -76,24 +80,40 @@ class ArraySource(OneFile):
 
 def header(path: Path) -> tuple[tuple[int, int], np.dtype, int]:
     """Shape and type of the array in a .npy file, and where its values begin."""
+    shape, columns_first, dtype, offset = checked_header(path)
+    if len(shape) != 2 or columns_first or dtype.kind not in "biufc":
+        raise DataError(f"{path}: holds an array of shape {shape}, type {dtype}: needs rows of numbers, row by row")
+    return (shape[0], shape[1]), dtype, offset
+
+
+def checked_header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype, int]:
+    """Shape, order, type and offset of an array that is in the file whole."""
     from numpy.lib import format as npy
 
     try:
         with path.open("rb") as file:
             version = npy.read_magic(file)
-            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            shape, columns_first, dtype = read(file)
-            offset = file.tell()
-    except (OSError, ValueError) as error:
-        raise FileError(f"{path}: is not a .npy file, or it is cut short ({error})") from error
-    if len(shape) != 2 or columns_first or dtype.hasobject:
-        raise DataError(f"{path}: holds an array of shape {shape}, type {dtype}: needs rows of numbers, row by row")
-    return (shape[0], shape[1]), dtype, offset
+            if version not in READERS:
+                raise ValueError(f"version {version[0]}.{version[1]}")
+            shape, columns_first, dtype = getattr(npy, READERS[version])(file)
+            offset, size = file.tell(), path.stat().st_size
+    except Exception as error:  # NumPy parses the header as Python text: TokenError, EOFError, RecursionError, ...
+        raise FileError(f"{path}: is not a .npy file, or it is cut short ({reason(error)})") from error
+    if dtype.hasobject or any(type(count) is not int or count < 0 for count in shape):
+        raise DataError(f"{path}: holds an array of shape {shape}, type {dtype}: needs numbers or text")
+    needed = offset + math.prod(shape) * dtype.itemsize
+    if needed > size:
+        raise FileError(
+            f"{path}: is cut short: an array of shape {shape}, type {dtype} takes {needed:,} bytes, "
+            f"the file has {size:,}"
+        )
+    return shape, columns_first, dtype, offset
 
 
 def array_in(path: Path) -> np.ndarray:
     """A whole .npy file, which may hold no objects."""
+    checked_header(path)
     try:
         return np.asarray(np.load(path, allow_pickle=False))
-    except (OSError, ValueError) as error:
-        raise FileError(f"{path}: cannot read labels: {error}") from error
+    except (OSError, ValueError, EOFError, MemoryError) as error:
+        raise FileError(f"{path}: cannot read labels: {reason(error)}") from error

@@ -16,9 +16,9 @@ import numpy as np
 
 from maxmargin.errors import DataError, FileError, ParameterError
 from maxmargin.files import replacing
+from maxmargin.rows.block_facts import KEY
 from maxmargin.rows.memory import Csr, Dense, Rows, count_columns
 from maxmargin.rows.source import Facts, Source
-from maxmargin.rows.tables import KEY
 
 COMPRESSIONS = ("zstd", "lz4", "none")
 

@@ -15,13 +15,21 @@ import numpy as np
 from maxmargin.compiled import compiled, holds, inlined
 from maxmargin.draws import draw_below
 from maxmargin.errors import ParameterError
-from maxmargin.rows.memory import Dense, Rows, Spans, count_rows, row_lengths, square
+from maxmargin.rows.memory import Dense, Rows, Spans, count_rows, part_of_rows, row_lengths, square
 from maxmargin.rows.pool import NOWHERE, close_holes, empty_pool, find_place, places_of, size_of, vacate
 from maxmargin.rows.variables import HELD, POSITIVE, Variables, get, put, put_all
 from maxmargin.scratch import release, reserved
 
 SLOT = 64  # bytes of a row beside its values
 SLACK = 8  # one part of so many is made free at once
+
+
+class RowTooLongError(ParameterError):
+    """A row that does not fit; `size` is how many bytes it takes."""
+
+    def __init__(self, text: str, size: int) -> None:
+        super().__init__(text)
+        self.size = size
 
 
 class RowCache:
@@ -74,9 +82,37 @@ class RowCache:
         Of those that are not wanted only the labels are noted.
         """
         wanted = np.ones(len(y), dtype=np.bool_) if wanted is None else wanted
-        needed = int(np.sum(self.sizes_of(rows), where=wanted))
-        if needed > self.limit // 2:
-            raise ParameterError(f"a block of rows takes {needed:,} bytes, the cache has {self.limit:,}: raise memory")
+        ends, evicted, start = np.cumsum(np.where(wanted, self.sizes_of(rows), 0)), 0, 0
+        while start < len(y):  # short rows take more memory here than in a block: then some at a time
+            before = int(ends[start - 1]) if start else 0
+            stop = max(int(np.searchsorted(ends, before + self.limit // 2, side="right")), start + 1)
+            needed = int(ends[stop - 1]) - before
+            self.check_fits(needed, first + start)
+            part = rows if stop - start == len(y) else part_of_rows(rows, start, stop)
+            evicted += self.hold(part, y[start:stop], first + start, variables, rng, wanted[start:stop], needed)
+            start = stop
+        return evicted
+
+    def check_fits(self, size: int, row: int) -> None:
+        """Refuse a row that would take more than half of the cache."""
+        if size > self.limit // 2:
+            raise RowTooLongError(
+                f"row {row} (counted from 0) takes {size:,} bytes, more than half of the {self.limit:,} for rows: "
+                "raise memory",
+                size,
+            )
+
+    def hold(
+        self,
+        rows: Rows,
+        y: np.ndarray,
+        first: int,
+        variables: Variables,
+        rng: np.random.Generator,
+        wanted: np.ndarray,
+        needed: int,
+    ) -> int:
+        """The same for rows that take so many bytes, at most half of all."""
         evicted = 0
         if self.live + needed > self.limit:
             room = min(self.limit - needed, self.limit - self.limit // SLACK)

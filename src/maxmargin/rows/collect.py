@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin.budget import Budget, too_many
+from maxmargin.cores import free_memory
 from maxmargin.errors import DataError
 from maxmargin.rows.memory import Csr, Dense, Rows
-from maxmargin.rows.source import Source
+from maxmargin.rows.source import RowBlock, Source
 
 
-def collect(source: Source) -> tuple[Rows, np.ndarray]:
-    """Read everything."""
-    blocks = list(source.blocks())
+def collect(source: Source, budget: Budget | None = None) -> tuple[Rows, np.ndarray]:
+    """Read everything; refuse rows that take more memory than there is for them."""
+    budget = budget or Budget(int(free_memory()))
+    blocks, size = list[RowBlock](), 0
+    for block in source.blocks():
+        blocks.append(block)
+        size += block.labels.nbytes + sum(part.nbytes for part in block.rows if isinstance(part, np.ndarray))
+        if size > budget.rows:
+            raise too_many(source.name, budget.rows)
     if len({block.labels.dtype.kind == "U" for block in blocks}) > 1:
         raise DataError(f"{source.name}: some labels are numbers and some are names: use one kind")
     labels = np.concatenate([block.labels for block in blocks])

@@ -83,16 +83,6 @@ def widened(rows: Rows, d: int) -> Rows:
     return Dense(np.pad(rows.values, ((0, 0), (0, missing)))) if missing > 0 else rows
 
 
-def checked_centre(tensors: dict[str, np.ndarray], d: int, name: str = "centre") -> np.ndarray | None:
-    """The centre among the arrays of a file, if there is one and it fits."""
-    centre = tensors.get(name)
-    if centre is None:
-        return None
-    if centre.shape != (d,) or centre.dtype != np.float64 or not np.all(np.isfinite(centre)):
-        raise ValueError(f"{name} of shape {centre.shape}, type {centre.dtype}")
-    return centre
-
-
 def _filled(rows: Csr, columns: np.ndarray) -> Csr:
     """The same rows with every value of these columns stored."""
     n, stored = count_rows(rows), np.diff(rows.indptr)

@@ -21,7 +21,7 @@ from maxmargin.rows.labels import as_whole, is_name
 from maxmargin.rows.memory import Csr
 from maxmargin.rows.parse import shown
 from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
-from maxmargin.rows.streams import Stream, blocks, is_plain, opened
+from maxmargin.rows.streams import LONGEST, Stream, blocks, is_plain, line_too_long, opened
 from maxmargin.scratch import Lender
 
 END_OF_LINE, BLANK, COMMENT = 10, 32, 35  # \n, space, #
@@ -39,6 +39,7 @@ class DnaSource(OneFile):
 
     k: int
     capacity: int = 1 << 20
+    longest: int = LONGEST  # bytes of a line
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,7 +75,9 @@ class DnaSource(OneFile):
     def found(self, stream: Stream, place: Place) -> Generator[RowBlock]:
         """All blocks from there on, those without rows too."""
         stream.skip(place.at)
-        for block in blocks(stream, self.capacity // LONGER, self.spare, place.at == 0):
+        for block in blocks(stream, self.capacity // LONGER, self.spare, place.at == 0, self.longest):
+            if block.too_long:
+                raise line_too_long(self.path, place.line + 1, block.too_long)
             text = np.frombuffer(block.text, dtype=np.uint8, count=block.size)
             labels, spans, lines = self.cut(text, place.line)
             following = Place(0, place.at + block.size, place.row + len(labels), place.line + lines)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.labels import check_length
+from maxmargin.out_of_memory import memory_errors
 from maxmargin.rows.memory import count_rows
 from maxmargin.rows.take import take
 from maxmargin.rows.text import read_text
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
+@memory_errors()
 def read(
     path: str | Path, *, zero_based: bool = False, d: int | None = None, threads: int | None = None
 ) -> tuple[sparse.csr_array, np.ndarray]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from maxmargin.budget import Budget, half_of_free
 from maxmargin.errors import FileError
 from maxmargin.files import beginning
 from maxmargin.rows.arrays import ArraySource
@@ -27,7 +28,8 @@ class How:
     """How to read files.
 
     `y` holds the labels of arrays, `label` names a table's column of them, `width` is how many features there are where
-    no labels are needed, `kmers` how long the words of sequences are, `lenient` leaves lines out that cannot be read.
+    no labels are needed, `kmers` how long the words of sequences are, `lenient` leaves lines out that cannot be read,
+    `budget` bounds a line and a batch; by default half of the free memory does.
     """
 
     y: Any = None
@@ -39,6 +41,7 @@ class How:
     lenient: bool = False
     kmers: int | None = None
     width: int | None = None
+    budget: Budget = field(default_factory=half_of_free)
 
 
 def open_source(given: str | os.PathLike | Sequence[str | os.PathLike], y: Any = None, **how: Any) -> Source:
@@ -71,12 +74,12 @@ def kind_of(path: Path) -> str:
 def source_of(path: Path, how: How) -> Source:
     """The source that reads the file."""
     if how.kmers is not None:
-        return DnaSource(path, how.kmers, how.capacity)
+        return DnaSource(path, how.kmers, how.capacity, how.budget.line)
     kind = kind_of(path)
     if kind == "npy":
         return ArraySource(path, how.y, how.capacity, how.width is not None)
     if how.y is not None:
         raise FileError(f"{path}: the file brings its own labels: leave y out")
     if kind == "text":
-        return TextSource(path, how.zero_based, how.d, how.threads, how.capacity, how.lenient)
-    return TableSource(path, kind, how.label, how.capacity, how.width)
+        return TextSource(path, how.zero_based, how.d, how.threads, how.capacity, how.lenient, how.budget.line)
+    return TableSource(path, kind, how.label, how.capacity, how.width, how.budget.batch)

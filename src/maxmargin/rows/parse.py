@@ -124,6 +124,8 @@ def explanation(line: bytes, position: int, base: int, d: int | None) -> str:
     k = max(bisect(tokens, position, key=itemgetter(0)) - 1, 0)
     if k == 0:
         return _about_label(tokens[0][1])
+    if b":" not in line and b"\t" in line:
+        return f"{shown(tokens[k][1])} is not index:value: if this is a table, name it .csv and separate by commas"
     return _about_pair(tokens[k][1], tokens[k - 1][1], base, d)
 
 

@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.errors import FileError
+from maxmargin.errors import DataError, FileError
 
 READ_AHEAD = 1 << 17
+LONGEST = 1 << 30  # bytes of a line, where no budget says
 PADDING = 16  # compiled code reads words of eight bytes, some of them beyond the last line
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DAMAGED = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
@@ -80,6 +81,7 @@ class Block:
         self.text = bytearray(capacity + PADDING)
         self.size = 0
         self.part_read = 1.0
+        self.too_long = 0  # bytes of a line that was given up; then the block is empty, and the last
 
     @property
     def capacity(self) -> int:
@@ -103,19 +105,24 @@ class Block:
         return rest
 
 
-def blocks(stream: Stream, capacity: int, spare: list[Block], at_start: bool = True) -> Iterator[Block]:
+def blocks(
+    stream: Stream, capacity: int, spare: list[Block], at_start: bool = True, longest: int = LONGEST
+) -> Iterator[Block]:
     """Cut the stream behind newlines: blocks of this many bytes at most, or twice, four times ... for a long line.
 
     Where a block ends depends on where it begins and on nothing else. Blocks that the caller puts into `spare` are used
-    again.
+    again. A line of more than `longest` bytes ends it, with a block that says so.
     """
     rest, at_end = b"", False
     while not at_end:
         block = _begun(rest, capacity, spare)
         cut = 0
         while cut == 0 and not at_end:
+            if block.size > longest:
+                yield given_up(block.size)
+                return
             if block.free == 0:
-                block = _begun(bytes(block.text[: block.size]), 2 * block.capacity, [])
+                block = _begun(memoryview(block.text)[: block.size], 2 * block.capacity, [])
             before, asked = block.size, block.free
             block.size += stream.fill(memoryview(block.text)[before : before + asked])
             at_end = block.size < before + asked
@@ -130,7 +137,22 @@ def blocks(stream: Stream, capacity: int, spare: list[Block], at_start: bool = T
         yield block
 
 
-def _begun(rest: bytes, capacity: int, spare: list[Block]) -> Block:
+def given_up(size: int) -> Block:
+    """What stands for a line that is too long: its number is known only where lines are counted."""
+    block = Block(1)
+    block.too_long = size
+    return block
+
+
+def line_too_long(path: Path, line: int, size: int) -> DataError:
+    """The error for such a line."""
+    return DataError(
+        f"{path}:{line}: the line is longer than {size:,} bytes: end each row with a newline, "
+        "or raise memory (--memory) if rows are that long"
+    )
+
+
+def _begun(rest: bytes | memoryview, capacity: int, spare: list[Block]) -> Block:
     """A block that begins with the rest of another, and has room for more."""
     while capacity < len(rest) + 2:
         capacity *= 2

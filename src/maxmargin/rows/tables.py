@@ -11,7 +11,6 @@ That is also how `maxmargin convert` writes its block files (see blocks).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,13 +19,15 @@ from typing import Any
 import numpy as np
 
 from maxmargin.errors import DataError, FileError
+from maxmargin.rows.arrow_sizes import UnpackedSizes
+from maxmargin.rows.batches import check_batch, check_label_type, check_number_type, check_size, refusing, shown
+from maxmargin.rows.block_facts import block_file_facts, check_labels_known, check_rows
 from maxmargin.rows.labels import as_whole
 from maxmargin.rows.memory import Csr, Dense, Rows
-from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
+from maxmargin.rows.source import START, OneFile, Place, RowBlock
 from maxmargin.rows.take import first_not_finite, not_finite
 
 LABELS = ("label", "y", "target", "class")  # what a column of labels is called where nobody says
-KEY = b"maxmargin"
 AT_ONCE = 1 << 16  # rows of a Parquet file
 LONG_LINE = 1 << 18  # bytes of a CSV file that are parsed at once, at least
 LARGE = 1 << 20  # bytes of a block: then there is memory for threads
@@ -41,27 +42,25 @@ class TableSource(OneFile):
     label: str | None = None
     capacity: int = 1 << 20
     width: int | None = None  # features, where labels are not needed: a column may still be one if it is one too many
+    limit: int = 1 << 30  # bytes that a batch may take, unpacked
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.facts = block_file_facts(self.path) if self.kind == "arrow" else None
+        self.sizes = UnpackedSizes(self.path) if self.kind == "arrow" else None
+        self.facts = block_file_facts(self.path, self.sizes, self.limit) if self.sizes else None
         self.readers: list[Any] = []  # open, and not in use
         self.names: list[str] | None = None  # of the columns that hold features
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """The batches from there on."""
-        import pyarrow as pa
-
         self.check()
         row = start.row
-        try:
+        with refusing(self.path, self.kind):
             for number, (batch, read) in enumerate(self.batches(start.at), start.at + 1):
                 if batch.num_rows:
                     rows, labels = self.taken(batch, row)
                     place, row = Place(0, number - 1, row), row + batch.num_rows
                     yield RowBlock(rows, labels, place, Place(0, number, row), read)
-        except (pa.ArrowException, OSError) as error:
-            raise FileError(f"{self.path}: cannot read as {self.kind}: {' '.join(str(error).split())}") from error
         self.check()
         if row == 0:
             raise DataError(f"{self.path}: no rows")
@@ -83,16 +82,14 @@ class TableSource(OneFile):
         """One batch of an Arrow file, which stays open for the next: as often as there are readers at once."""
         import pyarrow as pa
 
-        try:
+        with refusing(self.path, self.kind):
             try:
                 reader = self.readers.pop()
             except IndexError:
                 reader = opened(pa.OSFile(str(self.path)), self.capacity >= LARGE)
-            batch, total = reader.get_batch(place.at), reader.num_record_batches
-        except (pa.ArrowException, OSError) as error:
-            raise FileError(f"{self.path}: cannot read as {self.kind}: {' '.join(str(error).split())}") from error
-        self.readers.append(reader)
-        rows, labels = self.taken(batch, place.row)
+            batch, total = self.batch(reader, place.at), reader.num_record_batches
+            self.readers.append(reader)
+            rows, labels = self.taken(batch, place.row)
         last = place.row + batch.num_rows
         read = self.size * (place.at + 1) // total
         return RowBlock(rows, labels, place, Place(0, place.at + 1, last), read)
@@ -107,22 +104,28 @@ class TableSource(OneFile):
         from pyarrow import csv
 
         options = csv.ReadOptions(block_size=max(self.capacity, LONG_LINE), use_threads=False)
-        with self.path.open("rb") as file:
-            with csv.open_csv(self.text_of(file), read_options=options) as reader:
-                names = reader.schema.names
-            file.seek(0)
-            label = self.label_among(names)
-            types = {name: pa.string() if name == label else pa.float64() for name in names}
-            convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-            for number, batch in enumerate(csv.open_csv(self.text_of(file), options, convert_options=convert)):
-                if number >= first:
-                    yield batch, min(file.tell(), self.size)
+        with csv.open_csv(self.text_of(self.opened_csv()), read_options=options) as reader:
+            names = reader.schema.names
+        label = self.label_among(names)
+        types = {name: pa.string() if name == label else pa.float64() for name in names}
+        convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+        file = self.opened_csv()
+        for number, batch in enumerate(csv.open_csv(self.text_of(file), options, convert_options=convert)):
+            if number >= first:
+                yield batch, min(file.tell(), self.size)
+
+    def opened_csv(self) -> Any:
+        """The file, for one reader: a thread of Arrow's reads ahead in it, and closes it when it is done."""
+        import pyarrow as pa
+
+        return pa.OSFile(str(self.path))
 
     def text_of(self, file: Any) -> Any:
         """The text of a CSV file, decompressed."""
         import pyarrow as pa
 
-        return pa.input_stream(pa.PythonFile(file, mode="r"), compression=compression_of(self.path))
+        kind = compression_of(self.path)
+        return pa.CompressedInputStream(file, kind) if kind else file
 
     def from_parquet(self, first: int) -> Iterator[tuple[Any, int]]:
         """The row groups of a Parquet file, cut into batches."""
@@ -130,9 +133,12 @@ class TableSource(OneFile):
 
         with parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=self.capacity) as file:
             total, seen = max(file.metadata.num_rows, 1), 0
-            bytes_in_all = sum(file.metadata.row_group(k).total_byte_size for k in range(file.metadata.num_row_groups))
-            at_once = max(1, min(AT_ONCE, int(self.capacity * total / max(bytes_in_all, 1))))
+            a_row = max((bytes_of_a_row(file.metadata, k) for k in range(file.metadata.num_row_groups)), default=1.0)
+            check_size(int(a_row), self.limit, self.path, "a row")
+            at_once = max(1, min(AT_ONCE, int(self.capacity / max(a_row, 1.0))))
             for number, batch in enumerate(file.iter_batches(at_once, use_threads=False)):
+                check_size(batch.nbytes, self.limit, self.path, f"batch {number}")
+                check_batch(batch, self.path, number)
                 seen += batch.num_rows
                 if number >= first:
                     yield batch, self.size * seen // total
@@ -146,12 +152,24 @@ class TableSource(OneFile):
             total = reader.num_record_batches
             number = 0
             for k in range(total):
-                batch, read = reader.get_batch(k), self.size * (k + 1) // total
+                batch, read = self.batch(reader, k), self.size * (k + 1) // total
                 step = batch.num_rows if self.facts else self.rows_at_once(batch)
                 for start in range(0, max(batch.num_rows, 1), max(step, 1)):
                     if number >= first:
                         yield batch.slice(start, step), read
                     number += 1
+
+    def batch(self, reader: Any, number: int) -> Any:
+        """A batch of an Arrow file, checked: its size before it is unpacked, its content before it is used."""
+        assert self.sizes is not None
+        if reader.num_record_batches != len(self.sizes.batches):
+            raise FileError(f"{self.path}: the file has changed since training began: leave it alone, and start again")
+        check_size(self.sizes[number], self.limit, self.path, f"batch {number}")
+        batch = reader.get_batch(number)
+        check_batch(batch, self.path, number)
+        if self.facts is not None and number + 1 < reader.num_record_batches:
+            check_rows(self.path, self.facts, number, batch.num_rows)
+        return batch
 
     def rows_at_once(self, batch: Any) -> int:
         """How many rows of a batch make a block."""
@@ -168,6 +186,8 @@ class TableSource(OneFile):
             raise DataError(f"{self.path}: there is no column but {label!r}: features are missing")
         rows = self.features({name: batch.column(name) for name in self.names}, first)
         labels = np.zeros(batch.num_rows) if label is None else self.labels(batch.column(label), label, first)
+        if self.facts is not None:
+            check_labels_known(self.path, self.facts, labels, first)
         return rows, labels
 
     def label_among(self, names: list[str]) -> str | None:
@@ -186,8 +206,6 @@ class TableSource(OneFile):
         import pyarrow as pa
 
         lists = {name for name, column in columns.items() if is_list(column.type)}
-        for name in lists:
-            self.check_whole(columns[name], name, first)
         if set(columns) == lists == {"indices", "values"} and not any(
             pa.types.is_fixed_size_list(columns[name].type) for name in lists
         ):
@@ -204,12 +222,20 @@ class TableSource(OneFile):
 
     def sparse(self, indices: Any, values: Any, first: int) -> Csr:
         """Two columns of lists."""
+        import pyarrow as pa
+
+        if not pa.types.is_integer(indices.type.value_type):
+            said = shown(indices.type.value_type)
+            raise DataError(f"{self.path}: the lists in column 'indices' hold {said}: indices are whole numbers")
+        check_number_type(values.type.value_type, self.path, "values")
+        for column, name in ((indices, "indices"), (values, "values")):
+            self.check_whole(column, name, first)
         ends = indices.offsets.to_numpy().astype(np.int64)
         if not np.array_equal(ends - ends[0], values.offsets.to_numpy().astype(np.int64) - values.offsets[0].as_py()):
             raise DataError(f"{self.path}: a row has more indices than values, or fewer")
         found = indices.flatten().to_numpy(zero_copy_only=False)
-        if found.dtype.kind not in "iu":
-            raise DataError(f"{self.path}: the lists in column 'indices' hold {found.dtype}: indices are whole numbers")
+        if found.dtype.kind not in "iu":  # a missing number has made it float64
+            raise DataError(f"{self.path}: a list in column 'indices' has a missing number: fill it in")
         numbers = self.numbers(values.flatten(), "values", first)
         if found.size and (found.min() < 0 or found.max() >= 2**62):
             raise DataError(f"{self.path}: an index is below 0 or far too large: indices are counted from 0")
@@ -222,6 +248,11 @@ class TableSource(OneFile):
             raise not_finite(self.name, first + row, int(found[fault]), numbers[fault])
         width = int(found.max()) + 1 if found.size else 0
         known = self.facts.d if self.facts else 0
+        if self.facts and width > known:
+            raise DataError(
+                f"{self.path}: rows from number {first} on have {width} features, the block file says {known}: "
+                "convert the data again"
+            )
         kind = np.int32 if width <= NARROW else np.int64
         return Csr(numbers, np.ascontiguousarray(found, dtype=kind), indptr, max(width, known))
 
@@ -229,13 +260,20 @@ class TableSource(OneFile):
         """A column of lists of the same length."""
         import pyarrow as pa
 
-        flat = self.numbers(values.flatten(), "values", first)
-        n = len(values)
-        if not pa.types.is_fixed_size_list(values.type):
+        check_number_type(values.type.value_type, self.path, "values")
+        self.check_whole(values, "values", first)
+        if pa.types.is_fixed_size_list(values.type):
+            width = values.type.list_size
+        else:
             lengths = np.diff(values.offsets.to_numpy())
-            if np.any(lengths != lengths[0]):
+            width = int(lengths[0])
+            if np.any(lengths != width):
                 raise DataError(f"{self.path}: lists in the column 'values' differ in length: add a column 'indices'")
-        matrix = flat.reshape(n, -1)
+        if width == 0 or (self.facts and width != self.facts.d):
+            said = f", the block file says {self.facts.d}" if self.facts else ""
+            raise DataError(f"{self.path}: lists in the column 'values' have {width} values{said}: give each row some")
+        flat = self.numbers(values.flatten(), "values", first)
+        matrix = flat.reshape(len(values), width)
         fault = first_not_finite(flat)
         if fault >= 0:
             row, column = divmod(fault, matrix.shape[1])
@@ -256,12 +294,8 @@ class TableSource(OneFile):
 
     def numbers(self, column: Any, name: str, first: int) -> np.ndarray:
         """A column as float32 or float64, without holes."""
-        import pyarrow as pa
-
+        check_number_type(column.type, self.path, name)
         self.check_whole(column, name, first)
-        kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
-        if not any(is_kind(column.type) for is_kind in kinds):
-            raise DataError(f"{self.path}: column {name!r} is {column.type}, not numbers: encode it, or leave it out")
         array = column.to_numpy(zero_copy_only=False)
         return np.asarray(array if array.dtype in (np.float32, np.float64) else array.astype(np.float64))
 
@@ -269,6 +303,7 @@ class TableSource(OneFile):
         """Labels as numbers or text."""
         import pyarrow as pa
 
+        check_label_type(column.type, self.path, name)
         if column.null_count:
             hole = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise DataError(f"{self.path}: row {first + hole} (counted from 0) has no label in column {name!r}")
@@ -326,19 +361,10 @@ def compression_of(path: Path) -> str | None:
     return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(path.suffix)
 
 
-def block_file_facts(path: Path) -> Facts | None:
-    """What a block file says of itself, in its last batch, which is empty; None for any other Arrow file."""
-    import pyarrow as pa
+def bytes_of_a_row(metadata: Any, group: int) -> float:
+    """About how many bytes a row of this row group of a Parquet file takes, by what the file says of itself.
 
-    try:
-        with pa.OSFile(str(path)) as file:
-            reader = pa.ipc.open_file(file)
-            ours = {"label", "values"} <= set(reader.schema.names) <= {"label", "indices", "values"}
-            count = reader.num_record_batches if ours else 0
-            said = reader.get_batch_with_custom_metadata(count - 1).custom_metadata if count else None
-    except (pa.ArrowException, OSError) as error:
-        raise FileError(f"{path}: is not an Arrow file, or it is cut short ({' '.join(str(error).split())})") from error
-    if not said or KEY not in said:
-        return None
-    words = json.loads(said[KEY])
-    return Facts(words["n"], words["d"], np.array(words["classes"]), np.array(words["ends"]))
+    The metadata of single columns are not asked for: where they are damaged, pyarrow ends the process.
+    """
+    said = metadata.row_group(group)
+    return max(int(said.total_byte_size), 0) / max(int(said.num_rows), 1)

@@ -13,15 +13,21 @@ from pathlib import Path
 
 import numpy as np
 
-from maxmargin.cores import thread_count
+from maxmargin.budget import Budget, too_many
+from maxmargin.cores import free_memory, thread_count
 from maxmargin.errors import DataError
 from maxmargin.rows.labels import label_array
 from maxmargin.rows.memory import Csr
-from maxmargin.rows.text_blocks import BLOCK, NARROW, Found, Task, parsed_blocks, text_task
+from maxmargin.rows.text_blocks import BLOCK, NARROW, Found, Task, first_row, no_features, parsed_blocks, text_task
 
 
 def read_text(
-    path: str | Path, *, zero_based: bool = False, d: int | None = None, threads: int | None = None
+    path: str | Path,
+    *,
+    zero_based: bool = False,
+    d: int | None = None,
+    threads: int | None = None,
+    budget: Budget | None = None,
 ) -> tuple[Csr, np.ndarray]:
     r"""Read rows and labels from LIBSVM / SVMlight text, plain or compressed (gzip, bzip2, xz, Zstandard).
 
@@ -35,6 +41,8 @@ def read_text(
         The number of features. By default, the largest index in the file says.
     threads : int, optional
         How many threads parse; by default, as many as there are cores. The result does not depend on it.
+    budget : Budget, optional
+        The memory that rows may take; by default, all that is free.
 
     Returns
     -------
@@ -63,8 +71,9 @@ def read_text(
     >>> y.tolist()
     [1, -1]
     """
-    task = text_task(Path(path), zero_based, d)
-    read = _Read(task)
+    budget = budget or Budget(int(free_memory()))
+    task = text_task(Path(path), zero_based, d, longest=budget.line)
+    read = _Read(task, budget.rows)
     for found in parsed_blocks(task, thread_count(threads), BLOCK):
         read.append(found)
     return read.rows(), read.labels()
@@ -73,14 +82,18 @@ def read_text(
 class _Read:
     """What was read so far: the parts of the result, in the order of the file."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, task: Task, most: int) -> None:
+        self.task, self.most = task, most
         self.names = 0
+        self.line = b""  # the first row
         self.values = _Growing(np.float64)
         self.indices = _Growing(np.int32)
         self.ends = _Growing(np.int64)
         self.numbers = _Growing(np.float64)
         self.label_text = _Growing(np.uint8)
+        self.arrays = self.values, self.indices, self.ends, self.numbers, self.label_text
+        for array in self.arrays:
+            array.most = most
 
     def append(self, found: Found) -> None:
         """Add a block."""
@@ -92,11 +105,17 @@ class _Read:
         self.numbers.append(room.labels[: parsed.rows], part)
         self.label_text.append(room.label_text[: parsed.label_bytes], part)
         self.names += parsed.names
+        self.line = self.line or first_row(found.block)
+        size = sum(array.size * array.room.itemsize for array in self.arrays)
+        if size > self.most:
+            raise too_many(str(self.task.path), self.most)
 
     def rows(self) -> Csr:
         """The rows, with the narrowest indices that hold them."""
         if self.ends.size == 0:
             raise DataError(f"{self.task.path}: no rows: each line should read label index:value ...")
+        if self.values.size == 0 and self.task.d is None:
+            raise no_features(self.task.path, self.line)
         values, indices = self.values.array(), self.indices.array()
         d = self.task.d or (int(indices.max()) + 1 if indices.size else 0)
         kind = np.int32 if max(d, values.size) <= NARROW else np.int64
@@ -113,6 +132,7 @@ class _Growing:
 
     def __init__(self, kind: type) -> None:
         self.size = 0
+        self.most = np.inf  # bytes that are reserved before they are needed
         self.room: np.ndarray = np.empty(0, dtype=kind)
 
     def append(self, part: np.ndarray, part_read: float) -> None:
@@ -120,7 +140,8 @@ class _Growing:
         if part.dtype.itemsize > self.room.dtype.itemsize:
             self.room = self.room.astype(part.dtype)
         if size > self.room.size:
-            self._make_room(int(size / part_read * 1.05))
+            foreseen = min(size / part_read * 1.05, self.most / part.itemsize)
+            self._make_room(max(int(foreseen), size))
         self.room[self.size : size] = part
         self.size = size
 

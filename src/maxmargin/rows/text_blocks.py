@@ -17,12 +17,14 @@ import numpy as np
 from maxmargin.cores import in_order
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.rows.labels import all_refused
-from maxmargin.rows.parse import LARGEST_INDEX, Parsed, Room, explanation, parse
-from maxmargin.rows.streams import Block, Stream, blocks, opened
+from maxmargin.rows.parse import LARGEST_INDEX, Parsed, Room, explanation, parse, shown
+from maxmargin.rows.streams import LONGEST, Block, Stream, blocks, line_too_long, opened
 
 BLOCK = 1 << 20
 NARROW = 2**31 - 1  # the most columns and pairs that int32 counts
 NUMBER = re.compile(rb"[-+.0-9eE]+")
+SEPARATOR = re.compile(rb"[,;|\t]")
+ROW = re.compile(rb"^[^\S\n]*[^\s#][^\n]*", re.MULTILINE)
 LONG_INDEX = re.compile(rb"([0-9]{10,19}):")
 
 Answer = tuple[Room, Parsed, list[int]]
@@ -47,6 +49,7 @@ class Task(NamedTuple):
     d: int | None
     limit: int  # the largest column
     lenient: bool  # whether lines that are wrong are left out
+    longest: int  # bytes of a line
     spare: list[Room]
     spare_blocks: list[Block]
 
@@ -107,12 +110,12 @@ class Task(NamedTuple):
         return found is not None and NARROW <= int(found[1]) - self.base <= self.limit
 
 
-def text_task(path: Path, zero_based: bool, d: int | None, lenient: bool = False) -> Task:
+def text_task(path: Path, zero_based: bool, d: int | None, lenient: bool = False, longest: int = LONGEST) -> Task:
     """What to ask of a file; d is the number of features, where it is known."""
     if d is not None and d < 1:
         raise ParameterError(f"d = {d}: the number of features must be at least 1")
     base = 0 if zero_based else 1
-    return Task(path, base, d, LARGEST_INDEX - base if d is None else d - 1, lenient, [], [])
+    return Task(path, base, d, LARGEST_INDEX - base if d is None else d - 1, lenient, longest, [], [])
 
 
 def settle(block: Block, room: Room, parsed: Parsed) -> list[int]:
@@ -162,10 +165,15 @@ def parsed_blocks(task: Task, threads: int, capacity: int = BLOCK, start: int = 
 def parsed_stream(stream: Stream, task: Task, threads: int, capacity: int, start: int, lines: int) -> Generator[Found]:
     """The same for a file that is open."""
     stream.skip(start)
-    cut = blocks(stream, capacity, task.spare_blocks, start == 0)
+    cut, at_start = blocks(stream, capacity, task.spare_blocks, start == 0, task.longest), start == 0
     for block, (room, parsed, bad) in in_order(task.parse, cut, threads if threads > 1 else 0):
+        if block.too_long:
+            raise line_too_long(task.path, lines + 1, block.too_long)
         if parsed.size < block.size:
             raise DataError(complaint(task, block, parsed.size, lines))
+        if at_start and parsed.rows:
+            check_is_no_table(task.path, block, parsed)
+            at_start = False
         said = [complaint(task, block, position, lines) for position in bad]
         start, lines = start + block.size, lines + parsed.lines
         try:
@@ -173,6 +181,29 @@ def parsed_stream(stream: Stream, task: Task, threads: int, capacity: int, start
         finally:
             task.spare_blocks.append(block)
             task.spare.append(room)
+
+
+def check_is_no_table(path: Path, block: Block, parsed: Parsed) -> None:
+    """Refuse a CSV file under another name, by its first rows: not one index:value, but what separates columns."""
+    line = first_row(block)
+    if parsed.pairs == 0 and SEPARATOR.search(line):
+        raise no_features(path, line)
+
+
+def first_row(block: Block) -> bytes:
+    """The first line that is neither empty nor a comment."""
+    found = ROW.search(block.text, 0, block.size)
+    return found[0].strip() if found else b""
+
+
+def no_features(path: Path, line: bytes) -> DataError:
+    """The error for rows that are labels alone."""
+    table = SEPARATOR.search(line) is not None
+    said = "this is a table: name it .csv, with a line of column names" if table else "no row has a feature"
+    return DataError(
+        f"{path}: a row such as '{shown(line)}' has no index:value, and neither has another: {said}; "
+        "a line in LIBSVM format reads label index:value ..."
+    )
 
 
 def complaint(task: Task, block: Block, position: int, lines: int) -> str:

@@ -13,8 +13,17 @@ from maxmargin.errors import DataError, FileError
 from maxmargin.rows.labels import label_array
 from maxmargin.rows.memory import Csr
 from maxmargin.rows.source import START, Facts, OneFile, Place, RowBlock
-from maxmargin.rows.streams import is_plain
-from maxmargin.rows.text_blocks import BLOCK, NARROW, Found, parsed_blocks, parsed_stream, text_task
+from maxmargin.rows.streams import LONGEST, is_plain
+from maxmargin.rows.text_blocks import (
+    BLOCK,
+    NARROW,
+    Found,
+    first_row,
+    no_features,
+    parsed_blocks,
+    parsed_stream,
+    text_task,
+)
 
 TOLD = 5  # lines that were left out and are told of
 
@@ -28,10 +37,12 @@ class TextSource(OneFile):
     threads: int = 1
     capacity: int = BLOCK
     lenient: bool = False
+    longest: int = LONGEST  # bytes of a line
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.task = text_task(self.path, self.zero_based, self.d, self.lenient)._replace(spare_blocks=self.spare)
+        task = text_task(self.path, self.zero_based, self.d, self.lenient, self.longest)
+        self.task = task._replace(spare_blocks=self.spare)
         self.facts: Facts | None = None
         self.places: list[Place] | None = None
         self.any_order = is_plain(self.path)
@@ -39,14 +50,14 @@ class TextSource(OneFile):
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """Parse from there on."""
         self.check()
-        place = start
+        place, pairs, line = start, 0, b""
         if start == START:
             self.left_out, self.bad = 0, []
         for found in parsed_blocks(self.task, self.threads, self.capacity, start.at, start.line):
             self.left_out += len(found.bad)
             self.bad += found.bad[: TOLD - len(self.bad)]
             block = self.block(found, place)
-            place = block.next
+            place, pairs, line = block.next, pairs + found.parsed.pairs, line or first_row(found.block)
             if found.parsed.rows:
                 yield block
         self.task.spare.clear()  # single blocks, and whatever comes next, need fewer
@@ -54,6 +65,8 @@ class TextSource(OneFile):
         self.check()
         if place.row == 0:
             raise DataError(f"{self.path}: no rows: each line should read label index:value ...")
+        if start == START and pairs == 0 and self.d is None:
+            raise no_features(self.path, line)
 
     def share(self, other: Any, stays_open: bool) -> None:
         """Those of parsing too."""
