@@ -235,8 +235,9 @@ class Loop:
         return None
 
     def arrived(self, best: Certificate) -> bool:
-        """Whether the goal is met: the tolerance, and where more is free all that rounding allows."""
-        return best.meets(self.goal) or (best.meets(self.limits.tol) and best.only_rounding)
+        """Whether the tolerance is met, and where more is free nothing but rounding is left of the gap."""
+        rest = best.gap - best.rounding
+        return best.meets(self.limits.tol) and rest <= self.goal * best.measure
 
     def due(self) -> bool:
         """Whether to certify now: the epochs say so, or the solver thinks that it has arrived."""
