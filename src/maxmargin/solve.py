@@ -177,7 +177,9 @@ class Loop:
         if self.warm:
             self.run.history.append(self.certify())
         best = self.run.best
-        return Status.CONVERGED if best and best.certificate.meets(self.limits.tol) else None
+        if best and best.certificate.meets(self.limits.tol):
+            return Status.CONVERGED
+        return self.stuck(self.run.history[-1]) if self.run.history else None
 
     def conclude(self, ended: Status | None) -> Status | None:
         """An end that the solver or a proof has come to: certified, and final for a run that is resumed too."""
@@ -228,9 +230,13 @@ class Loop:
             return proved
         if self.arrived(record.best):
             return Status.CONVERGED
+        return self.stuck(record)
+
+    def stuck(self, record: Record) -> Status | None:
+        """Whether nothing has become better for too long; less patience where rounding hides what may be left."""
         blurred = any(hopeless(one, self.limits.tol) for one in (record.certificate, record.best))
         patience = STALE_ESTIMATES if self.estimates else STALE_CERTIFICATES
-        if run.stale >= (STALE_ROUNDING if blurred else patience):
+        if self.run.stale >= (STALE_ROUNDING if blurred else patience):
             return Status.ROUNDING if blurred else Status.STALLED
         return None
 
