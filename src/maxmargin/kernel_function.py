@@ -14,6 +14,7 @@ from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.expansion import Expansion, check_places, vectors_of
 from maxmargin.kernel_blocks import combination
 from maxmargin.kernels import Kernel, kernel_of, words_of
+from maxmargin.overwriting import check_replaces_model
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
 from maxmargin.tensorfile import write_tensors
@@ -71,8 +72,12 @@ class KernelFunction(Expansion):
         """A function has none."""
         raise MaxmarginError(f"a model of {self.machine} has no probabilities: they are for classes")
 
-    def save(self, path: str | Path) -> None:
-        """Write one safetensors file, atomically; the same model gives the same bytes."""
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write one safetensors file, atomically; the same model gives the same bytes.
+
+        It replaces only a model; with `force` any file.
+        """
+        check_replaces_model(path, force)
         words = {
             "b": self.b,
             "width": self.width,

@@ -22,6 +22,7 @@ from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.expansion import Expansion, check_places, vectors_of
 from maxmargin.kernel_blocks import combination
 from maxmargin.kernels import Kernel, kernel_of, words_of
+from maxmargin.overwriting import check_replaces_model
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
 from maxmargin.tensorfile import write_tensors
@@ -115,8 +116,12 @@ class KernelModel(Expansion):
         pairs = pair_probabilities(self.decide_pairs(X, threads), self.sigmoids)
         return couple(pairs, len(self.classes))
 
-    def save(self, path: str | Path) -> None:
-        """Write one safetensors file, atomically; the same model gives the same bytes."""
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write one safetensors file, atomically; the same model gives the same bytes.
+
+        It replaces only a model; with `force` any file.
+        """
+        check_replaces_model(path, force)
         words = {
             "classes": self.classes.tolist(),
             "class_type": self.classes.dtype.str,

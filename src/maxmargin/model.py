@@ -25,6 +25,7 @@ from maxmargin.kernel_model import KernelModel, kernel_model
 from maxmargin.labels import KEPT_KINDS, sides
 from maxmargin.libsvm_model import is_libsvm_model, read_libsvm_model
 from maxmargin.losses import sigmoid
+from maxmargin.overwriting import check_replaces_model
 from maxmargin.passes import scores
 from maxmargin.rows.dna import rows_of
 from maxmargin.rows.expand import Expansion, Kmers, find_expansion
@@ -136,8 +137,12 @@ class LinearModel:
             return np.column_stack([1.0 - values, values])
         return np.asarray(values / np.maximum(np.sum(values, axis=1, keepdims=True), np.finfo(float).tiny))
 
-    def save(self, path: str | Path) -> None:
-        """Write one safetensors file, atomically; the same model gives the same bytes."""
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write one safetensors file, atomically; the same model gives the same bytes.
+
+        It replaces only a model; with `force` any file.
+        """
+        check_replaces_model(path, force)
         write_tensors(path, KIND, self.tensors(), self.words())
 
     def tensors(self) -> dict[str, np.ndarray]:

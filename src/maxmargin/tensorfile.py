@@ -15,6 +15,7 @@ from maxmargin.files import beginning, replacing
 VERSION = 1
 KEY = "maxmargin"
 ALIGNED = 8
+LONGEST_HEADER = 100_000_000  # bytes; the safetensors format allows no more
 TYPES = {
     "f8": "F64", "f4": "F32", "i8": "I64", "i4": "I32", "i2": "I16", "i1": "I8",
     "u8": "U64", "u4": "U32", "u2": "U16", "u1": "U8", "b1": "BOOL",
@@ -52,7 +53,30 @@ def read_tensors(path: str | Path, kind: str, *others: str) -> tuple[dict[str, n
         )
     if header.get("digest") != digest(str(header.get("words")), tensors):
         raise FileError(f"{path}: the {kind} is damaged: its content is not what was written; use another copy")
-    return tensors, json.loads(header["words"])
+    return tensors, _words(path, kind, header)
+
+
+def _words(path: str | Path, kind: str, header: dict[str, Any]) -> dict[str, Any]:
+    try:
+        words = json.loads(header["words"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        words = None
+    if not isinstance(words, dict):
+        raise FileError(f"{path}: the {kind} has no description: it was not written by maxmargin")
+    return words
+
+
+def read_header(path: str | Path) -> dict[str, Any]:
+    """Kind, version and words of a file, without its arrays; nothing for a file that `write_tensors` did not write."""
+    try:
+        with Path(path).open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            if not 0 < length <= LONGEST_HEADER:
+                return {}
+            header = json.loads(json.loads(stream.read(length))["__metadata__"][KEY])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return header if isinstance(header, dict) else {}
 
 
 def digest(words: str, tensors: dict[str, np.ndarray]) -> str:
