@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.certificate import Certificate
-from maxmargin.checkpoint_checks import check_best, check_loop, check_state
+from maxmargin.checkpoint_checks import check_best, check_loop, check_objectives, check_record, check_state
 from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.kernel_problem import KernelProblem
 from maxmargin.outcome import Reading, Record
@@ -84,10 +84,13 @@ def load_run(path: Path, fresh: Any, problem: Problem | KernelProblem, identity:
         check_loop(words["loop"], {name: getattr(run, name) for name in LOOP})
         best = words.get("best")
         if best:
+            check_objectives(best["certificate"])
             certificate = Certificate(**best["certificate"])
             run.best = Best(tensors["best.w"], float(best["b"]), tensors["best.alpha"], certificate)
             check_best(run.best.w, run.best.b, run.best.alpha, certificate, problem)
         history = [recall(record) for record in words["history"]]
+        if history and not best:
+            raise ValueError("it has certificates and no best model")
         return replace(run, **words["loop"], history=history)
 
 
@@ -127,6 +130,7 @@ def check_identity(path: Path, theirs: dict[str, Any], mine: dict[str, Any]) -> 
 
 def recall(record: dict[str, Any]) -> Record:
     """A line of history as it was."""
+    check_record(record)
     certificate, best = Certificate(**record["certificate"]), Certificate(**record["best"])
     reading = Reading(**record["reading"]) if record.get("reading") else None
     return Record(**{**record, "certificate": certificate, "best": best, "reading": reading})

@@ -26,6 +26,7 @@ OF_THE_DATA = {"used"}  # arrays that are the same in every run on these data
 PASS_NUMBERS = {
     "b": 0.0, "pull": 0.0, "width": 0.0, "seconds": 0.0, "visited": 0, "nnz": 0, "input_d": 0, "passes": 0,
 }  # what a streamed run keeps, by type  # fmt: skip
+LARGEST_COUNT = 1 << 53  # above it float64 does not hold every whole number
 BOX_ROUNDING = 1e-9  # part of the largest α by which one may be outside its box: certificates clip, sums round
 OBJECTIVE_ROUNDING = 1e-6  # part of an objective by which it may differ when it is computed again, in another order
 
@@ -39,11 +40,31 @@ def check_state(fresh: Any, arrays: dict[str, np.ndarray], numbers: dict[str, An
         check_array(name, array, fresh, problem)
     for name, number in numbers.items():
         check_number(name, number, getattr(fresh, name))
-    if "violations" in arrays and len(arrays["violations"]) < len(arrays["order"]):
-        raise ValueError("violations is shorter than order")
+    check_together(arrays, numbers, dual_variables(problem))
+
+
+def check_together(arrays: dict[str, np.ndarray], numbers: dict[str, Any], variables: int) -> None:
+    """Parts that compiled code uses together must fit together."""
+    lengths = {name: len(array) for name, array in arrays.items()}
     for name, array_name in COUNTS.items():
-        if name in numbers and array_name in arrays and numbers[name] > len(arrays[array_name]):
-            raise ValueError(f"{name} is {numbers[name]}, with {len(arrays[array_name])} entries in {array_name}")
+        if numbers.get(name, 0) > lengths.get(array_name, variables):
+            raise ValueError(f"{name} is {numbers[name]}")
+    if lengths.get("violations", 0) < lengths.get("order", 0) and "violations" in lengths:
+        raise ValueError("violations is shorter than order")
+    if numbers.get("count", 0) and not lengths.get("total", 1):
+        raise ValueError("total is empty")
+    if "active" in arrays:
+        check_working_set(arrays["active"], arrays["batch"])
+        if lengths["highest"] != lengths["lowest"]:
+            raise ValueError("highest and lowest differ in length")
+
+
+def check_working_set(active: np.ndarray, batch: np.ndarray) -> None:
+    """The active variables must be in order, and those of the batch among them, each once."""
+    if np.any(np.diff(active) <= 0):
+        raise ValueError("active is not in order")
+    if len(np.unique(batch)) < len(batch) or not np.all(np.isin(batch, active)):
+        raise ValueError("batch is not a part of active")
 
 
 def check_array(name: str, array: np.ndarray, fresh: Any, problem: Any) -> None:
@@ -76,7 +97,7 @@ def shapes(name: str, like: np.ndarray, fresh: Any, problem: Any) -> set[tuple[i
 
 def check_indices(name: str, array: np.ndarray, like: np.ndarray, variables: int) -> None:
     """Row numbers must be those of rows."""
-    if len(array) > max(variables, len(like)):
+    if len(array) > max(variables, len(like)) or (name == "waiting" and len(array) != len(like)):
         raise ValueError(f"{name} has {len(array)} entries")
     if array.size and (array.min() < INDICES[name] or array.max() >= variables):
         raise ValueError(f"{name} names examples that do not exist")
@@ -84,10 +105,9 @@ def check_indices(name: str, array: np.ndarray, like: np.ndarray, variables: int
 
 def check_number(name: str, number: Any, fresh: Any) -> None:
     """A number must be of the type of a fresh one, and a count must not be negative."""
-    kinds = (float, int) if type(fresh) is float else (type(fresh),)
-    if type(number) not in kinds or number != number:  # noqa: PLR0124 - only nan differs from itself
+    if type(number) is not type(fresh) or number != number:  # noqa: PLR0124 - only nan differs from itself
         raise ValueError(f"{name} is {number!r}")
-    if type(number) is int and number < min(fresh, 0):
+    if type(number) is int and not min(fresh, 0) <= number <= LARGEST_COUNT:
         raise ValueError(f"{name} is {number!r}")
 
 
@@ -99,6 +119,22 @@ def check_loop(loop: dict[str, Any], fresh: dict[str, Any]) -> None:
         check_number(name, value, fresh[name])
     if loop["ended"]:
         Status(loop["ended"])
+
+
+def check_record(record: dict[str, Any]) -> None:
+    """A line of history must have finite times and certificates of numbers."""
+    for name in ("epochs", "seconds"):
+        if type(record[name]) not in (float, int) or not 0.0 <= record[name] < LARGEST_COUNT:
+            raise ValueError(f"history has {name} = {record[name]!r}")
+    check_objectives(record["certificate"])
+    check_objectives(record["best"])
+
+
+def check_objectives(certificate: dict[str, Any]) -> None:
+    """A certificate must hold numbers, which may be infinite."""
+    for name, value in certificate.items():
+        if type(value) is not float or value != value:  # noqa: PLR0124 - only nan differs from itself
+            raise ValueError(f"a certificate has {name} = {value!r}")
 
 
 def check_best(w: np.ndarray, b: float, alpha: np.ndarray, certificate: Certificate, problem: Any) -> None:
@@ -136,11 +172,11 @@ def dual_variables(problem: Any) -> int:
     return len(problem.machine.lo) if isinstance(problem, KernelProblem) else int(problem.n)
 
 
-def check_passes(tensors: dict[str, np.ndarray], words: dict[str, Any], top: float, most_features: int) -> None:
+def check_passes(tensors: dict[str, np.ndarray], words: dict[str, Any], top: float) -> None:
     """A streamed run must have an α in its box and a mark for each example, finite weights and finite numbers."""
     alpha, w, marks = tensors["alpha"], tensors["w"], tensors["marks"]
     check_vector("alpha", alpha, alpha.size)
-    check_vector("w", w, min(w.size, most_features))
+    check_vector("w", w, w.size)
     if marks.dtype != np.uint8 or marks.shape != alpha.shape or not marks.size:
         raise ValueError(f"marks has the type {marks.dtype} and the shape {marks.shape}")
     if np.any(alpha < 0.0) or np.any(alpha > top):

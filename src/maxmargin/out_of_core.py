@@ -152,7 +152,8 @@ class Course:
         self.state.meet(brought.rows, brought.first)
         if self.passes == 0:
             self.nnz += count_stored(brought.rows)
-        if self.passes == 0 or self.steps_left() != 0:  # later rows are read for the certificate alone
+        left = self.steps_left()
+        if self.passes == 0 or left is None or left >= len(brought.y):  # else rows are for the certificate alone
             self.trainer.take_in(brought.rows, brought.y, brought.first)
         self.read = brought.read
 
@@ -351,7 +352,9 @@ class Course:
             check_identity(path, words["identity"], self.identity)
             history = [recall(record) for record in words["history"]]
             alpha, w, marks = tensors["alpha"], tensors["w"], tensors["marks"]
-            check_passes(tensors, words, float(self.state.term.U[0]), len(self.state.all_w))
+            check_passes(tensors, words, float(self.state.term.U[0]))
+            if not self.problem.features(words["input_d"]) <= len(w) <= len(self.state.all_w):
+                raise ValueError(f"w has {len(w)} entries")
             self.sides.restore(words["seen"])
         state = self.state
         state.n, state.d, state.expected = len(alpha), len(w), float(len(alpha))

@@ -62,9 +62,11 @@ def command(arguments: list[str]) -> int:
     import warnings
 
     from maxmargin.cli.app import app
+    from maxmargin.errors import CheckpointWarning
     from maxmargin.interrupts import postponed
 
     with postponed() as signals, warnings.catch_warnings():
+        warnings.simplefilter("always", CheckpointWarning)  # as an error it would cost the model
         warnings.showwarning = in_one_line
         code = int(app(arguments, prog_name="maxmargin", standalone_mode=False) or 0)
         ended = [number for number in signals if number != signal.SIGINT]
