@@ -124,7 +124,7 @@ def check_identity(path: Path, theirs: dict[str, Any], mine: dict[str, Any]) -> 
         if theirs.get(name) != value:
             raise FileError(
                 f"{path}: the checkpoint is of another run: {name} was {theirs.get(name)!r}, now {value!r}; "
-                "train with what it was made with, name another file, or replace it with --force (force=True)"
+                "name another file, or --force (force=True) without resume"
             )
 
 
