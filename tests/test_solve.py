@@ -156,7 +156,11 @@ def test_a_checkpoint_of_another_problem_is_refused(tmp_path):
 def test_without_resume_a_checkpoint_is_begun_anew(tmp_path):
     path = tmp_path / "run.checkpoint"
     run(slow_problem(C=1.0), Limits(tol=1e-2), keeping=Keeping(path))
-    outcome = run(slow_problem(C=2.0), Limits(tol=1e-2), keeping=Keeping(path))
+    outcome = run(slow_problem(C=1.0), Limits(tol=1e-2), keeping=Keeping(path))
+    assert outcome.status is Status.CONVERGED
+    with pytest.raises(FileError, match="of another run: C was"):
+        run(slow_problem(C=2.0), Limits(tol=1e-2), keeping=Keeping(path))
+    outcome = run(slow_problem(C=2.0), Limits(tol=1e-2), keeping=Keeping(path, force=True))
     assert outcome.status is Status.CONVERGED
 
 

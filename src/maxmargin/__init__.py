@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # as in typing, which would take most of the time of this import
 
 __version__ = "0.1.0"
 
@@ -37,13 +38,17 @@ _HOMES = {
     "FileError": "maxmargin.errors",
     "ParameterError": "maxmargin.errors",
     "RefusedError": "maxmargin.errors",
+    "CheckpointWarning": "maxmargin.errors",
 }
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from maxmargin.approximate_model import ApproximateModel as ApproximateModel
     from maxmargin.certificate import Certificate as Certificate
+    from maxmargin.errors import CheckpointWarning as CheckpointWarning
     from maxmargin.errors import DataError as DataError
     from maxmargin.errors import FileError as FileError
     from maxmargin.errors import MaxmarginError as MaxmarginError

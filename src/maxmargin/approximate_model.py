@@ -14,6 +14,7 @@ from maxmargin.cores import thread_count
 from maxmargin.expansion import Widths
 from maxmargin.feature_maps import FeatureMap, transform, words_of_map
 from maxmargin.kernels import Kernel
+from maxmargin.overwriting import check_replaces_model
 from maxmargin.points import part_of
 from maxmargin.rows.columns import shifted
 from maxmargin.rows.memory import Rows, count_rows
@@ -102,8 +103,12 @@ class ApproximateModel(Widths):
         for start in range(0, max(n, 1), step):
             yield transform(self.features, part_of(rows, slice(start, min(start + step, n))), thread_count(threads))
 
-    def save(self, path: str | Path) -> None:
-        """Write one safetensors file, atomically; the same model gives the same bytes."""
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write one safetensors file, atomically; the same model gives the same bytes.
+
+        It replaces only a model; with `force` any file.
+        """
+        check_replaces_model(path, force)
         centre = {} if self.centre is None else {"input_centre": self.centre}
         tensors = {**self.linear.tensors(), **self.features.tensors(), **centre}
         write_tensors(path, KIND, tensors, {**self.linear.words(), "features": words_of_map(self.features)})

@@ -7,20 +7,26 @@ solver and one seed, told apart by a fingerprint; resuming with another is refus
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, field, fields
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maxmargin.certificate import Certificate
-from maxmargin.errors import FileError
+from maxmargin.checkpoint_checks import check_best, check_loop, check_objectives, check_record, check_state
+from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.kernel_problem import KernelProblem
 from maxmargin.outcome import Reading, Record
+from maxmargin.overwriting import check_replaces, holds_something, kind_of_tensors
 from maxmargin.problem import Problem
-from maxmargin.tensorfile import read_tensors, write_tensors
+from maxmargin.tensorfile import read_header, read_tensors, write_tensors
 
 KIND = "checkpoint"
+LOOP = ("next_certificate", "ask", "stale", "ended", "seconds")  # what a run keeps for the loop
 
 
 @dataclass(eq=False)
@@ -56,13 +62,7 @@ def save_run(path: Path, run: Run, identity: dict[str, Any]) -> None:
         "identity": identity,
         "state": {name: value for name, value in state.items() if not isinstance(value, np.ndarray)},
         "rng": run.rng.bit_generator.state,
-        "loop": {
-            "next_certificate": run.next_certificate,
-            "ask": run.ask,
-            "stale": run.stale,
-            "ended": run.ended,
-            "seconds": run.seconds,
-        },
+        "loop": {name: getattr(run, name) for name in LOOP},
         "history": [asdict(record) for record in run.history],
     }
     if run.best:
@@ -71,21 +71,51 @@ def save_run(path: Path, run: Run, identity: dict[str, Any]) -> None:
     write_tensors(path, KIND, tensors, words)
 
 
-def load_run(path: Path, state_type: type, identity: dict[str, Any]) -> Run:
-    """Read a run, if it is one of this problem, solver and seed."""
+def load_run(path: Path, fresh: Any, problem: Problem | KernelProblem, identity: dict[str, Any]) -> Run:
+    """Read a run, if it is one of this problem, solver and seed; its parts must be like those of a `fresh` state."""
     tensors, words = read_tensors(path, KIND)
-    check_identity(path, words["identity"], identity)
-    arrays = {name.removeprefix("state."): value for name, value in tensors.items() if name.startswith("state.")}
-    rng = np.random.default_rng()
-    rng.bit_generator.state = words["rng"]
-    best = words.get("best")
-    return Run(
-        state_type(**arrays, **words["state"]),
-        rng,
-        Best(tensors["best.w"], best["b"], tensors["best.alpha"], Certificate(**best["certificate"])) if best else None,
-        **words["loop"],
-        history=[recall(record) for record in words["history"]],
-    )
+    with refusing(path):
+        check_identity(path, words["identity"], identity)
+        arrays = {name.removeprefix("state."): value for name, value in tensors.items() if name.startswith("state.")}
+        check_state(fresh, arrays, words["state"], problem)
+        rng = np.random.default_rng()
+        rng.bit_generator.state = words["rng"]
+        run = Run(type(fresh)(**arrays, **words["state"]), rng)
+        check_loop(words["loop"], {name: getattr(run, name) for name in LOOP})
+        best = words.get("best")
+        if best:
+            check_objectives(best["certificate"])
+            certificate = Certificate(**best["certificate"])
+            run.best = Best(tensors["best.w"], float(best["b"]), tensors["best.alpha"], certificate)
+            check_best(run.best.w, run.best.b, run.best.alpha, certificate, problem)
+        history = [recall(record) for record in words["history"]]
+        if history and not best:
+            raise ValueError("it has certificates and no best model")
+        return replace(run, **words["loop"], history=history)
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Refuse, in one line, a checkpoint whose content is not what maxmargin writes."""
+    try:
+        yield
+    except MaxmarginError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        why = " ".join(str(error).split())
+        raise FileError(
+            f"{path}: the checkpoint was not written by maxmargin ({why}): train without resuming, with --force "
+            "(force=True) to replace it"
+        ) from error
+
+
+def check_own(path: Path, kind: str, identity: dict[str, Any]) -> None:
+    """Refuse to replace anything but a checkpoint of this run."""
+    if not holds_something(path):
+        return
+    check_replaces(path, f"a maxmargin {kind}", lambda file: kind_of_tensors(file) == kind)
+    with refusing(path):
+        check_identity(path, json.loads(read_header(path)["words"])["identity"], identity)
 
 
 def check_identity(path: Path, theirs: dict[str, Any], mine: dict[str, Any]) -> None:
@@ -94,12 +124,13 @@ def check_identity(path: Path, theirs: dict[str, Any], mine: dict[str, Any]) -> 
         if theirs.get(name) != value:
             raise FileError(
                 f"{path}: the checkpoint is of another run: {name} was {theirs.get(name)!r}, now {value!r}; "
-                "train with what it was made with, or without resuming"
+                "name another file, or --force (force=True) without resume"
             )
 
 
 def recall(record: dict[str, Any]) -> Record:
     """A line of history as it was."""
+    check_record(record)
     certificate, best = Certificate(**record["certificate"]), Certificate(**record["best"])
     reading = Reading(**record["reading"]) if record.get("reading") else None
     return Record(**{**record, "certificate": certificate, "best": best, "reading": reading})

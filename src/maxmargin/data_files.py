@@ -27,6 +27,7 @@ from maxmargin.rows.text import read_text
 COPIES = 4.0  # how often the rows must fit in the memory that is allowed: they, and what solvers keep beside them
 UNPACKED = 6.0  # how much larger text is than its compressed file, about,
 PACKED_TABLE = 4.0  # and rows of a table, which may be compressed
+SAMPLED_BLOCKS, SAMPLED_BYTES = 64, 1 << 14  # of a file, for its digest: 1 MB, read in some milliseconds
 WAYS = ("refuse", "skip")
 
 
@@ -72,11 +73,11 @@ class Files:
 
     @property
     def identity(self) -> str:
-        """What tells these rows from others: files and sizes, and all that changes what is read of them."""
-        sizes = [f"{path.name} ({path.stat().st_size} bytes)" for path in files_of(self.given)]
-        said = [*sizes, f"label {self.label}", f"zero_based {self.zero_based}", self.on_bad_line]
+        """What tells these rows from others: the content of the files, and all that changes what is read of them."""
+        said = [*map(content_of, files_of(self.given)), f"label {self.label}", f"zero_based {self.zero_based}"]
+        said.append(self.on_bad_line)
         if isinstance(self.y, (str, os.PathLike)):
-            said.append(f"labels of {Path(self.y).name} ({Path(self.y).stat().st_size} bytes)")
+            said.append(f"labels {content_of(Path(self.y))}")
         elif self.y is not None:
             said.append(hashlib.blake2b(repr(np.asarray(self.y).tolist()).encode(), digest_size=8).hexdigest())
         return ", ".join(said)
@@ -139,6 +140,16 @@ class Files:
             return 1.0
         rows = next(self.source.blocks()).rows
         return float(np.sum(self.expansion.sizes(rows))) / max(count_stored(rows), 1)
+
+
+def content_of(path: Path) -> str:
+    """The size of a file and a digest of its bytes: all of a small file, blocks at even distances of a large one."""
+    digest, size = hashlib.blake2b(digest_size=16), path.stat().st_size
+    with path.open("rb") as stream:
+        for k in range(SAMPLED_BLOCKS):
+            stream.seek(max(size - SAMPLED_BYTES, 0) * k // (SAMPLED_BLOCKS - 1))
+            digest.update(stream.read(SAMPLED_BYTES))
+    return f"{size} bytes {digest.hexdigest()}"
 
 
 def size_in_memory(path: Path) -> float:

@@ -19,3 +19,7 @@ class RefusedError(MaxmarginError):
 
 class FileError(MaxmarginError):
     """A file cannot be read or written, is cut short, or is of another kind."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; training goes on without it."""

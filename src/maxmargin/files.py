@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from maxmargin.errors import FileError
+from maxmargin.leftovers import new_part
 
 
 def beginning(path: str | Path, count: int) -> bytes:
@@ -71,7 +71,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _renamed_at_the_end(target: Path) -> Iterator[BinaryIO]:
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".maxmargin-", suffix=".part")
+    handle, name = new_part(target.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream

@@ -24,6 +24,7 @@ from maxmargin.model_checks import (
     size,
     training_in,
 )
+from maxmargin.overwriting import check_replaces_model
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
 from maxmargin.tensorfile import write_tensors
@@ -88,8 +89,12 @@ class KernelFunction(Expansion):
         """A function has none."""
         raise MaxmarginError(f"a model of {self.machine} has no probabilities: they are for classes")
 
-    def save(self, path: str | Path) -> None:
-        """Write one safetensors file, atomically; the same model gives the same bytes."""
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write one safetensors file, atomically; the same model gives the same bytes.
+
+        It replaces only a model; with `force` any file.
+        """
+        check_replaces_model(path, force)
         words = {
             "b": self.b,
             "width": self.width,

@@ -31,6 +31,7 @@ from maxmargin.model_checks import (
     size,
     training_in,
 )
+from maxmargin.overwriting import check_replaces_model
 from maxmargin.rows.memory import Rows, count_rows
 from maxmargin.rows.take import take
 from maxmargin.tensorfile import write_tensors
@@ -141,8 +142,12 @@ class KernelModel(Expansion):
         pairs = pair_probabilities(self.decide_pairs(X, threads), self.sigmoids)
         return couple(pairs, len(self.classes))
 
-    def save(self, path: str | Path) -> None:
-        """Write one safetensors file, atomically; the same model gives the same bytes."""
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write one safetensors file, atomically; the same model gives the same bytes.
+
+        It replaces only a model; with `force` any file.
+        """
+        check_replaces_model(path, force)
         words = {
             "classes": self.classes.tolist(),
             "class_type": self.classes.dtype.str,

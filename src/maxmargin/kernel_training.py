@@ -22,6 +22,7 @@ from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.labels import show
 from maxmargin.multiclass import own_file, time_shares
 from maxmargin.outcome import Status
+from maxmargin.overwriting import check_replaces_checkpoint
 from maxmargin.points import matrix_of
 from maxmargin.problem import check_both_classes
 from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows, count_stored
@@ -135,6 +136,9 @@ def one_against_one(
     shares, waiting, lock = time_shares(run.limits, count), enumerate(pairs), Lock()
     outcomes: list[Any] = [None] * count
     run = run if workers == 1 else run.one_of(workers)
+    for part in range(count):
+        if (own := own_file(run.keeping, part, count).checkpoint) is not None:
+            check_replaces_checkpoint(own, run.keeping.force)
 
     def train_next(_: int) -> None:
         with lock:

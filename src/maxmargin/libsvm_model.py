@@ -25,6 +25,7 @@ from maxmargin.files import beginning, replacing
 from maxmargin.kernel_function import KernelFunction
 from maxmargin.kernel_model import KernelModel
 from maxmargin.kernels import MOST_DEGREE, Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from maxmargin.overwriting import check_replaces
 from maxmargin.rows.memory import Csr, Dense
 from maxmargin.rows.pick import pick
 
@@ -42,8 +43,9 @@ def is_libsvm_model(path: str | Path) -> bool:
     return beginning(path, len(FIRST)) == FIRST
 
 
-def write_libsvm_model(model: KernelModel | KernelFunction, path: str | Path) -> None:
-    """Write a kernel model for LIBSVM, atomically."""
+def write_libsvm_model(model: KernelModel | KernelFunction, path: str | Path, force: bool = False) -> None:
+    """Write a kernel model for LIBSVM, atomically; it replaces only such a model, with `force` any file."""
+    check_replaces(path, "a LIBSVM model", is_libsvm_model, force)
     if not isinstance(model, (KernelModel, KernelFunction)):
         raise ParameterError(
             f"LIBSVM's files hold kernel models only, not type {type(model).__name__}: save as safetensors"

@@ -35,6 +35,7 @@ from maxmargin.model_checks import (
     section,
     training_in,
 )
+from maxmargin.overwriting import check_replaces_model
 from maxmargin.passes import scores
 from maxmargin.rows.columns import shifted, widened
 from maxmargin.rows.dna import rows_of
@@ -156,8 +157,12 @@ class LinearModel:
             return np.column_stack([1.0 - values, values])
         return np.asarray(values / np.maximum(np.sum(values, axis=1, keepdims=True), np.finfo(float).tiny))
 
-    def save(self, path: str | Path) -> None:
-        """Write one safetensors file, atomically; the same model gives the same bytes."""
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write one safetensors file, atomically; the same model gives the same bytes.
+
+        It replaces only a model; with `force` any file.
+        """
+        check_replaces_model(path, force)
         write_tensors(path, KIND, self.tensors(), self.words())
 
     def tensors(self) -> dict[str, np.ndarray]:

@@ -15,7 +15,7 @@ import numpy as np
 from maxmargin.certificate import Point
 from maxmargin.labels import show, sides, signs
 from maxmargin.problem import Problem, check_both_classes
-from maxmargin.solve import Callback, Keeping, Limits, Outcome, solve
+from maxmargin.solve import Callback, Keeping, Limits, Outcome, check_keeping, solve
 from maxmargin.solvers.base import Solver
 
 
@@ -33,7 +33,9 @@ def one_against_rest(
     starts: Sequence[Point] | None,
 ) -> list[Outcome]:
     """Solve each two-class problem; an interrupt leaves the remaining ones where they start."""
-    shares = time_shares(limits, len(sides(classes)))
+    shares, count = time_shares(limits, len(sides(classes))), len(sides(classes))
+    for part, side in enumerate(sides(classes)) if count > 1 else ():
+        check_keeping(versus_rest(problem, classes, codes, side), solver, seed, own_file(keeping, part, count))
     return [
         solve(
             versus_rest(problem, classes, codes, side),
@@ -42,7 +44,7 @@ def one_against_rest(
             seed=seed,
             callback=callback,
             interrupt=interrupt,
-            keeping=own_file(keeping, part, len(sides(classes))),
+            keeping=own_file(keeping, part, count),
             warm=None if starts is None else starts[part],
         )
         for part, side in enumerate(sides(classes))

@@ -23,10 +23,12 @@ import numpy as np
 
 from maxmargin.budget import Budget, words
 from maxmargin.certificate import Certificate, joined
-from maxmargin.checkpoint import check_identity, recall
+from maxmargin.checkpoint import check_identity, check_own, recall, refusing
+from maxmargin.checkpoint_checks import check_passes
 from maxmargin.cores import in_order
 from maxmargin.errors import FileError, ParameterError
 from maxmargin.outcome import Reading, Record, Status
+from maxmargin.overwriting import holds_something
 from maxmargin.readers import Beside, Brought, Inline, PassEnd
 from maxmargin.rounding import LOSS, gamma
 from maxmargin.rows.cache import RowTooLongError
@@ -35,7 +37,7 @@ from maxmargin.rows.source import Place, RowBlock
 from maxmargin.rows.variables import POSITIVE
 from maxmargin.scratch import release, reserved
 from maxmargin.shelf import Shelf
-from maxmargin.solve import Callback, Keeping, Limits, Outcome, hopeless, progressed
+from maxmargin.solve import Callback, Keeping, Limits, Outcome, hopeless, progressed, warn_once
 from maxmargin.solvers.passing import Method, Passing
 from maxmargin.streamed import NARROWER, WIDTH, Ride, Streamed, TwoSides
 from maxmargin.tensorfile import read_tensors, write_tensors
@@ -46,6 +48,7 @@ SHOWN_SECONDS = 0.5  # between two looks at how it is going
 PATIENCE = 24  # passes without progress
 STARVED = 0.25  # of a pass
 AHEAD = 3  # blocks for which the system is asked
+MANY_STEPS = 1 << 20  # more dual steps than a trainer takes at once
 PIECES = 0.25  # values of longer rows at a time, for each byte of a block
 
 
@@ -80,7 +83,7 @@ class Course:
     ) -> None:
         self.problem, self.limits, self.budget, self.sides = problem, limits, budget, sides
         self.callback, self.interrupt, self.keeping = callback, interrupt, keeping
-        self.identity = {**identity_of(problem, sides), "solver": repr(method), "seed": seed}
+        self.identity = run_identity(problem, sides, method, seed)
         self.state = Passing(problem, budget)
         self.trainer = method.trainer(self.state, np.random.default_rng(seed))
         self.shuffles, self.places = np.random.default_rng([seed, 1]), list[Place]()
@@ -101,6 +104,7 @@ class Course:
         self.proved = False  # whether a pass has certified a point of this training
         self.exact = False  # whether the frozen α is the one with the best bound
         self.rate = 0.0
+        self.warned = False  # whether the user knows that no checkpoint is written
 
     @property
     def seconds(self) -> float:
@@ -114,7 +118,8 @@ class Course:
 
     def go(self) -> PassedOutcome:
         """Read and train until there is a reason to stop."""
-        if self.keeping.checkpoint and self.keeping.resume and self.keeping.checkpoint.exists():
+        check_keeping(self.keeping, self.identity)
+        if self.keeping.checkpoint and self.keeping.resume and holds_something(self.keeping.checkpoint):
             self.restore(self.keeping.checkpoint)
         reader = Inline(self.pass_over) if self.inline else Beside(self.pass_over)
         status = Status.CONVERGED if self.best.meets(self.limits.tol) else None
@@ -127,9 +132,9 @@ class Course:
     def turn(self, reader: Inline | Beside) -> Status | None:
         """Take what the reader has brought, work a little, look whether to stop."""
         before = time.perf_counter()
-        brought = reader.bring(wait=not self.trainer.busy)
+        brought = reader.bring(wait=not self.trainer.busy or self.steps_left() == 0)
         if brought is None and not self.inline:
-            self.trainer.work()
+            self.trainer.work(self.steps_left())
         self.idle += time.perf_counter() - before
         if isinstance(brought, PassEnd):
             if status := self.end_pass(brought):
@@ -137,7 +142,8 @@ class Course:
             reader.go_on()
         elif brought is not None:
             self.take_in(brought)
-            self.trainer.work(self.trainer.steps_for(len(brought.y)))
+            steps, left = self.trainer.steps_for(len(brought.y)), self.steps_left()
+            self.trainer.work(steps if left is None else min(steps, left))
         self.state.relax(len(brought.y) if isinstance(brought, Brought) else 0)
         return self.end_asked() or self.look()
 
@@ -148,12 +154,22 @@ class Course:
         self.state.meet(brought.rows, brought.first)
         if self.passes == 0:
             self.nnz += count_stored(brought.rows)
+        self.read = brought.read
+        left = self.steps_left()
+        if self.passes and left is not None and left < len(brought.y):
+            return  # the rows are for the certificate alone
         try:
             self.trainer.take_in(brought.rows, brought.y, brought.first)
         except RowTooLongError as error:
             enough = self.budget.least(max(self.state.n, self.state.expected), self.state.d, error.size)
             raise ParameterError(f"{self.problem.source.name}: {error} to {words(enough)} or more") from error
-        self.read = brought.read
+
+    def steps_left(self) -> int | None:
+        """How many dual steps the epoch limit leaves; None while it leaves more than are taken at once."""
+        limit = self.limits.max_epochs
+        if limit is None or limit * self.state.n - self.state.visited > MANY_STEPS:
+            return None
+        return max(int(limit * self.state.n) - self.state.visited, 0)
 
     def pass_over(self) -> Generator[Brought | PassEnd]:
         """The reader's side: every pass, block by block, with the sums of the certificate on the way."""
@@ -324,31 +340,41 @@ class Course:
         n = state.n
         tensors = {"w": state.w, "alpha": state.alphas[:n], "marks": state.marks[:n]}
         words = {
-            "identity": self.identity, "b": state.b, "s": state.s, "pull": state.pull, "visited": state.visited,
+            "identity": self.identity, "b": state.b, "pull": state.pull, "visited": state.visited,
             "width": self.width,
             "nnz": self.nnz, "input_d": self.input_d, "passes": self.passes, "seconds": self.seconds,
             "seen": self.sides.seen,
             "history": [asdict(record) for record in self.history],
         }  # fmt: skip
-        write_tensors(self.keeping.checkpoint, KIND, tensors, words)
+        try:
+            write_tensors(self.keeping.checkpoint, KIND, tensors, words)
+        except FileError as error:
+            self.warned = warn_once(error, self.warned)
         self.saved = time.perf_counter()
 
     def restore(self, path: Path) -> None:
         """Go on from a checkpoint, if it is of this training; what it had proved is proved anew by the next pass."""
         tensors, words = read_tensors(path, KIND)
-        check_identity(path, words["identity"], self.identity)
+        with refusing(path):
+            check_identity(path, words["identity"], self.identity)
+            history = [recall(record) for record in words["history"]]
+            alpha, w, marks = tensors["alpha"], tensors["w"], tensors["marks"]
+            check_passes(tensors, words, float(self.state.term.U[0]))
+            if not self.problem.features(words["input_d"]) <= len(w) <= len(self.state.all_w):
+                raise ValueError(f"w has {len(w)} entries")
+            self.sides.restore(words["seen"])
         state = self.state
-        state.n, state.d, state.expected = len(tensors["alpha"]), len(tensors["w"]), float(len(tensors["alpha"]))
+        state.n, state.d, state.expected = len(alpha), len(w), float(len(alpha))
         state.room_for_rows()
         state.make_room(state.n)
-        state.all_w[: state.d] = tensors["w"]
-        state.alphas[: state.n], state.marks[: state.n] = tensors["alpha"], tensors["marks"] & POSITIVE
-        state.b, state.s, state.pull, state.visited = words["b"], words["s"], words["pull"], words["visited"]
+        state.all_w[: state.d] = w
+        state.alphas[: state.n], state.marks[: state.n] = alpha, marks & POSITIVE
+        state.b, state.pull, state.visited = words["b"], words["pull"], words["visited"]
         self.width = words["width"]
-        self.passes, self.earlier, self.sides.seen = words["passes"], words["seconds"], words["seen"]
+        self.passes, self.earlier = words["passes"], words["seconds"]
         self.nnz, self.input_d = words["nnz"], words["input_d"]
-        self.history = [recall(record) for record in words["history"]]
-        self.freeze()
+        self.history = history
+        self.freeze()  # which adds up Σ αy anew
 
 
 def changed(problem: Streamed, n: int) -> FileError:
@@ -356,10 +382,16 @@ def changed(problem: Streamed, n: int) -> FileError:
     return FileError(f"{problem.source.name}: had {n} rows in the first pass and has another number now: start again")
 
 
-def identity_of(problem: Streamed, sides: TwoSides) -> dict[str, Any]:
+def run_identity(problem: Streamed, sides: TwoSides, method: Method, seed: int) -> dict[str, Any]:
     """What makes this training this training."""
     return {
         "file": problem.identity, "loss": problem.loss.name, "C": problem.C, "bias": problem.bias,
         "bias_scale": problem.bias_scale, "positive": sides.positive,
-        "expand": problem.expansion.text if problem.expansion else None,
+        "expand": problem.expansion.text if problem.expansion else None, "solver": repr(method), "seed": seed,
     }  # fmt: skip
+
+
+def check_keeping(keeping: Keeping, identity: dict[str, Any]) -> None:
+    """Refuse to replace anything but a checkpoint of this training."""
+    if keeping.checkpoint and not keeping.force:
+        check_own(keeping.checkpoint, KIND, identity)

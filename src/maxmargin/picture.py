@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from maxmargin.errors import ParameterError
 from maxmargin.files import check_writable, replacing
+from maxmargin.overwriting import check_replaces, is_picture
 
 if TYPE_CHECKING:
     from maxmargin.racing import Moment, Race
@@ -34,8 +35,11 @@ class Panel(NamedTuple):
     logarithmic: bool
 
 
-def check_picture(path: str | Path) -> None:
-    """Refuse now what could not be drawn later: no matplotlib, an ending it does not know, no place to write."""
+def check_picture(path: str | Path, force: bool = False) -> None:
+    """Refuse now what could not be drawn later: no matplotlib, an ending it does not know, no place to write.
+
+    A picture replaces only a picture; with `force` any file.
+    """
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
@@ -44,6 +48,7 @@ def check_picture(path: str | Path) -> None:
     if ending(path) not in known:
         raise ParameterError(f"{path}: a picture's name ends in one of .{', .'.join(known)}")
     check_writable(path)
+    check_replaces(path, "a picture", is_picture, force)
 
 
 def ending(path: str | Path) -> str:
@@ -51,9 +56,9 @@ def ending(path: str | Path) -> str:
     return Path(path).suffix[1:].lower()
 
 
-def draw(race: Race, path: str | Path) -> None:
+def draw(race: Race, path: str | Path, force: bool = False) -> None:
     """Draw a race into a file, whole or not at all."""
-    check_picture(path)
+    check_picture(path, force)
     from matplotlib.figure import Figure
 
     panels = [

@@ -33,12 +33,13 @@ from maxmargin.rows.memory import Rows, count_columns, count_rows
 from maxmargin.rows.pick import pick
 from maxmargin.settings import check_names, checked_limits, checked_seed
 from maxmargin.solve import Limits, Outcome, solve
-from maxmargin.solvers import find_solver
+from maxmargin.solvers import PASSING, find_solver
 from maxmargin.solvers.base import Solver
 from maxmargin.training import gather
 
 FEW = 64  # rows to warm up on
 CLASSES_SHOWN = 8
+STREAMED = "reads its rows from files while it trains, and a race holds them in memory"
 
 Callback = Callable[[str, Record], Any]
 
@@ -101,11 +102,14 @@ class Race:
         """How far, at most, that is above the optimum, as a part of the bound; infinite where the bound is not > 0."""
         return max(objective - self.bound, 0.0) / self.bound if self.bound > 0 else np.inf
 
-    def draw(self, path: str | Path) -> None:
-        """Draw the curves into a file: .png, .svg, .pdf or whatever else matplotlib can write."""
+    def draw(self, path: str | Path, force: bool = False) -> None:
+        """Draw the curves into a file: .png, .svg, .pdf or whatever else matplotlib can write.
+
+        It replaces only a picture; with `force` any file.
+        """
         from maxmargin.picture import draw
 
-        draw(self, path)
+        draw(self, path, force)
 
 
 def race(
@@ -235,6 +239,9 @@ def run(
     def tell(record: Record) -> Any:
         return callback(lap.name, record) if callback else None
 
+    if solver.name in PASSING:
+        lap.refusal = f"{solver.name} {STREAMED}: race solvers in memory, or train with solver={solver.name!r}"
+        return
     try:
         warm_up(problem, solver, interrupt)
         lap.outcome = solve(problem, solver, limits, seed=seed, callback=tell, interrupt=interrupt, watch=watch)

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from maxmargin.cores import in_turn, on_threads, thread_count
-from maxmargin.errors import ParameterError
+from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.interrupts import noticed, sharing
 from maxmargin.problem import is_number
 from maxmargin.results import Result
 from maxmargin.rows.memory import count_stored
+from maxmargin.solvers import PASSING
 from maxmargin.training import prepare, train
 
 SMALL = 4_000_000  # values: more of them keep all threads busy with one C
@@ -43,9 +44,14 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
     >>> [result.model.training["C"] for result in results]
     [0.1, 10.0]
     """
-    for name in ("C", "lam", "warm", "checkpoint", "resume"):
+    for name in ("C", "lam", "warm", "checkpoint", "resume", "force"):
         if name in options:
             raise ParameterError(f"path takes no {name}: it goes from one C to the next by itself; train takes it")
+    if (solver := options.get("solver")) in PASSING:
+        raise RefusedError(
+            f"path holds the rows in memory, and {solver} reads them from files while it trains: take solver='auto', "
+            f"or train(..., solver={solver!r}) for each C"
+        )
     values, threads = checked(Cs), thread_count(options.get("threads"))
     data = prepare(X, y, options.get("zero_based", False), threads)
     rising = sorted(set(values))

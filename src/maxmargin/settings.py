@@ -11,6 +11,7 @@ from maxmargin.data_files import is_file
 from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.files import check_writable
 from maxmargin.losses import find_loss
+from maxmargin.overwriting import check_replaces_checkpoint
 from maxmargin.problem import check_bias, is_number
 from maxmargin.rows.expand import Expansion, Kmers, find_expansion
 from maxmargin.solve import Keeping, Limits
@@ -75,14 +76,15 @@ def checked_cache(cache: Any) -> float | None:
     return float(cache) * 2**20
 
 
-def checked_keeping(checkpoint: str | Path | None, resume: bool) -> Keeping:
-    """A checkpoint that can be written, or none."""
+def checked_keeping(checkpoint: str | Path | None, resume: bool, force: bool = False) -> Keeping:
+    """A checkpoint that can be written and replaces nothing but a checkpoint, or none."""
     if checkpoint is None:
         if resume:
             raise ParameterError("resume needs checkpoint=PATH (--checkpoint PATH): the file to go on from")
         return Keeping()
     check_writable(checkpoint)
-    return Keeping(Path(checkpoint), resume)
+    check_replaces_checkpoint(checkpoint, force)
+    return Keeping(Path(checkpoint), resume, force)
 
 
 def checked_seed(seed: Any) -> int:

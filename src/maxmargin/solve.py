@@ -19,7 +19,9 @@ of it and nothing becomes better.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from math import log2
 from pathlib import Path
@@ -29,12 +31,13 @@ from typing import Any
 import numpy as np
 
 from maxmargin.certificate import Certificate, Certified, Point, certify, joined
-from maxmargin.checkpoint import Best, Run, fingerprint, load_run, save_run
+from maxmargin.checkpoint import KIND, Best, Run, check_own, fingerprint, load_run, save_run
 from maxmargin.cores import blas_on_one_thread
-from maxmargin.errors import DataError, RefusedError
+from maxmargin.errors import CheckpointWarning, DataError, FileError, RefusedError
 from maxmargin.kernel_certificate import certify_kernel
 from maxmargin.kernel_problem import KernelProblem
 from maxmargin.outcome import Record, Status
+from maxmargin.overwriting import holds_something
 from maxmargin.problem import Problem
 from maxmargin.separation import verdict
 from maxmargin.solvers.base import Learns, Solver
@@ -93,6 +96,14 @@ class Keeping:
 
     checkpoint: Path | None = None
     resume: bool = False
+    force: bool = False  # whether to replace a checkpoint of another run
+
+
+def check_keeping(problem: Problem | KernelProblem, solver: Solver, seed: int, keeping: Keeping) -> None:
+    """Refuse to replace anything but a checkpoint of this run, before any work is done."""
+    path = keeping.checkpoint
+    if path is not None and not keeping.force and holds_something(path):
+        check_own(path, KIND, fingerprint(problem, repr(solver), seed))
 
 
 def solve(
@@ -116,9 +127,11 @@ def solve(
         raise RefusedError(reason)
     keeping = keeping or Keeping()
     identity = fingerprint(problem, repr(solver), seed) if keeping.checkpoint else {}
+    if keeping.checkpoint and not keeping.force:
+        check_own(keeping.checkpoint, KIND, identity)
     with blas_on_one_thread:  # the threads are ours: those of BLAS, once woken, would be in their way
-        if keeping.checkpoint and keeping.resume and keeping.checkpoint.exists():
-            run = load_run(keeping.checkpoint, solver.state_type, identity)
+        if keeping.checkpoint and keeping.resume and holds_something(keeping.checkpoint):
+            run = load_run(keeping.checkpoint, solver.start(problem), problem, identity)
         else:
             run = Run(solver.start(problem, warm), np.random.default_rng(seed))
         interrupt, is_warm = interrupt or Event(), warm is not None and not run.history
@@ -145,6 +158,7 @@ class Loop:
         self.started = self.saved = time.perf_counter()
         self.earlier = self.run.seconds
         self.certifying = 0.0
+        self.warned = False  # whether the user knows that no checkpoint is written
 
     @property
     def seconds(self) -> float:
@@ -165,10 +179,25 @@ class Loop:
         """Advance and certify until there is a reason to stop."""
         status = self.met_already() or self.end_asked()
         while status is None:
-            ended = self.solver.advance(self.problem, self.run.state, self.run.rng)
-            status = self.look() or self.conclude(ended) or self.end_asked()
+            ended, beyond = self.advance()
+            status = beyond or self.look() or self.conclude(ended) or self.end_asked()
             self.save(at_once=status is not None)
         return self.finish(status)
+
+    def advance(self) -> tuple[Status | None, Status | None]:
+        """Advance once; a step beyond the epoch limit is taken back, but for the first: a solver cannot do less.
+
+        Returns the solver's own ending, and EPOCH_LIMIT if the step was taken back.
+        """
+        run, limit = self.run, self.limits.max_epochs
+        if limit is None or self.epochs == 0.0:
+            return self.solver.advance(self.problem, run.state, run.rng), None
+        state, numbers = deepcopy(run.state), run.rng.bit_generator.state
+        ended = self.solver.advance(self.problem, run.state, run.rng)
+        if self.epochs <= limit:
+            return ended, None
+        run.state, run.rng.bit_generator.state = state, numbers
+        return None, Status.EPOCH_LIMIT
 
     def met_already(self) -> Status | None:
         """A resumed run may hold all that is asked for, or have come to its own end; so may a warm start."""
@@ -336,7 +365,10 @@ class Loop:
         now = time.perf_counter()
         if self.checkpoint and (at_once or now - self.saved >= CHECKPOINT_SECONDS):
             self.run.seconds = self.seconds
-            save_run(self.checkpoint, self.run, self.identity)
+            try:
+                save_run(self.checkpoint, self.run, self.identity)
+            except FileError as error:
+                self.warned = warn_once(error, self.warned)
             self.saved = now
 
     def finish(self, status: Status) -> Outcome:
@@ -356,6 +388,14 @@ class Loop:
         if best.certificate.meets(self.limits.tol) and status not in PROVED:
             status = Status.CONVERGED
         return Outcome(best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.seconds, history)
+
+
+def warn_once(error: FileError, warned: bool) -> bool:
+    """Say that a checkpoint cannot be written, the first time; training goes on, as the model is worth more."""
+    if not warned:
+        message = f"{error}; training goes on without a checkpoint: make room, or name another file"
+        warnings.warn(message, CheckpointWarning, stacklevel=2)
+    return True
 
 
 def doublings(epochs: float) -> int:

@@ -125,6 +125,16 @@ class TwoSides:
         if len(self.seen) == 2:
             raise MoreClassesError(label)
 
+    def restore(self, seen: Any) -> None:
+        """Go on from labels that were seen in an earlier run."""
+        if (
+            not isinstance(seen, list)
+            or len(seen) > 2
+            or not all(isinstance(label, (int, float, str)) for label in seen)
+        ):
+            raise ValueError(f"the labels seen are {seen!r}")
+        self.seen = seen
+
     def check_both(self) -> None:
         """After a whole pass."""
         if self.positive is None and len(self.seen) < 2:

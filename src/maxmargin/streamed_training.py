@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from threading import Event
 
 import numpy as np
@@ -16,12 +14,13 @@ import numpy as np
 from maxmargin.budget import Budget
 from maxmargin.certificate import summed
 from maxmargin.errors import DataError, ParameterError
-from maxmargin.interrupts import noticed
+from maxmargin.interrupts import noticed, postponed
 from maxmargin.labels import check_kept, show, sides
+from maxmargin.leftovers import temporary_folder
 from maxmargin.losses import find_loss
 from maxmargin.model import LinearModel
 from maxmargin.multiclass import own_file, time_shares
-from maxmargin.out_of_core import Course, PassedOutcome
+from maxmargin.out_of_core import Course, PassedOutcome, check_keeping, run_identity
 from maxmargin.problem import penalty
 from maxmargin.results import Result, together
 from maxmargin.rows.blocks import convert
@@ -64,7 +63,7 @@ class Order:
 def train_streamed(order: Order, asked: bool) -> Result:
     """Two classes as they come; for more, all labels are looked up first, then one is trained after the other."""
     began, limit = time.perf_counter(), order.limits.max_seconds
-    with as_blocks(order) as ready:
+    with postponed(), as_blocks(order) as ready:  # the temporary block file goes before a signal ends the process
         splitting = time.perf_counter() - began
         limits = order.limits if limit is None else replace(order.limits, max_seconds=max(limit - splitting, 0.0))
         result = trained(replace(ready, limits=limits), asked)
@@ -80,8 +79,8 @@ def as_blocks(order: Order) -> Iterator[Order]:
     if not order.method.reads_blocks or (isinstance(order.source, TableSource) and facts and facts.ends is not None):
         yield order
         return
-    with tempfile.TemporaryDirectory(prefix="maxmargin-") as folder:
-        path = Path(folder) / "blocks.arrow"
+    with temporary_folder() as folder:
+        path = folder / "blocks.arrow"
         convert(order.source, path)
         tidy()
         yield replace(order, source=open_source(path, capacity=order.budget.block))
@@ -121,6 +120,9 @@ def one_after_another(
     if limits.max_seconds is not None:
         limits = replace(limits, max_seconds=max(limits.max_seconds - (time.perf_counter() - began), 0.0))
     shares = time_shares(limits, len(classes))
+    for number, label in enumerate(classes.tolist()):
+        identity = run_identity(problem, TwoSides(problem.source.name, label), order.method, order.seed)
+        check_keeping(own_file(order.keeping, number, len(classes)), identity)
     for number, label in enumerate(classes.tolist()):
         own = replace(order, limits=next(shares), keeping=own_file(order.keeping, number, len(classes)))
         named = replace(problem, name=f"{show(label)} against the rest")

@@ -15,6 +15,7 @@ from maxmargin.files import beginning, replacing
 VERSION = 1
 KEY = "maxmargin"
 ALIGNED = 8
+LONGEST_HEADER = 100_000_000  # bytes; the safetensors format allows no more
 TYPES = {
     "f8": "F64", "f4": "F32", "i8": "I64", "i4": "I32", "i2": "I16", "i1": "I8",
     "u8": "U64", "u4": "U32", "u2": "U16", "u1": "U8", "b1": "BOOL",
@@ -64,6 +65,19 @@ def words_in(path: str | Path, text: Any, kind: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise FileError(f"{path}: the {kind} has metadata that are no object: it was not written by maxmargin")
     return found
+
+
+def read_header(path: str | Path) -> dict[str, Any]:
+    """Kind, version and words of a file, without its arrays; nothing for a file that `write_tensors` did not write."""
+    try:
+        with Path(path).open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            if not 0 < length <= LONGEST_HEADER:
+                return {}
+            header = json.loads(json.loads(stream.read(length))["__metadata__"][KEY])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return header if isinstance(header, dict) else {}
 
 
 def digest(words: str, tensors: dict[str, np.ndarray]) -> str:

@@ -124,6 +124,7 @@ def train(
     callback: Callback | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    force: bool = False,
     warm: Result | None = None,
     zero_based: bool = False,
     kernel: Any = None,
@@ -163,6 +164,7 @@ def train(
     threads : how many read, certify and predict; all cores by default
     callback : called with a `Record` after each certificate; a true return value stops the training
     checkpoint, resume : a file that holds the run every half minute and at its end, and whether to go on from it
+    force : whether the checkpoint may replace any file, not only a checkpoint of the same run
     warm : the result of an earlier training on the same rows, to start from
     zero_based : whether the features in a file are counted from 0 instead of 1
     kernel : None, or "linear", "polynomial", "gaussian", "sigmoid", "precomputed", or a function f(X, Z)
@@ -193,7 +195,7 @@ def train(
     >>> result.status.name, result.certificate.relative_gap <= 1e-4
     ('CONVERGED', True)
     """
-    keeping = checked_keeping(checkpoint, resume)
+    keeping = checked_keeping(checkpoint, resume, force)
     check_names(loss, bias, solver, options, kernel is not None and approx is None)
     limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), thread_count(threads), checked_seed(seed)
     approximation = checked_approximation(approx, components, landmarks)
@@ -210,7 +212,7 @@ def train(
             method: Any = find_solver("cached_loops" if solver == "auto" else solver, options)
             order = Order(
                 files.source, loss, C, lam, bias, bias_scale, method, limits, files.budget, threads, seed,
-                callback, keeping, expansion, files.identity,
+                callback, keeping, expansion, files.identity if checkpoint is not None else "",
             )  # fmt: skip
             result = train_streamed(order, asked=solver != "auto")
             result.model.training.update(files.left_out)
@@ -235,7 +237,7 @@ def train(
                 data, meant, approximation, loss=loss, C=C, lam=lam, bias=bias, bias_scale=bias_scale,
                 weights=weights, solver=solver, options=options, tol=tol, max_seconds=max_seconds,
                 max_epochs=max_epochs, seed=seed, threads=threads, callback=callback, checkpoint=checkpoint,
-                resume=resume, warm=warm,
+                resume=resume, force=force, warm=warm,
             )  # fmt: skip
         strength = penalty(len(codes), C, lam)
         check_settings(loss, strength)

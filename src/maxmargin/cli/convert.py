@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from maxmargin.cli.options import DataFile, Label, Labels, OnBadLine, Quiet, ZeroBased
+from maxmargin.cli.options import DataFile, Force, Label, Labels, OnBadLine, Quiet, ZeroBased
 
 
 def convert(
@@ -18,17 +18,23 @@ def convert(
     labels: Labels = None,
     zero_based: ZeroBased = False,
     on_bad_line: OnBadLine = "refuse",
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write FILE's rows as a block file, for quick passes over data that do not fit in memory."""
+    """Write FILE's rows as a block file, for quick passes over data that do not fit in memory.
+
+    A block file replaces only a block file.
+    """
     from maxmargin.cli.progress import counting
     from maxmargin.data_files import Files
     from maxmargin.files import check_apart, check_writable
+    from maxmargin.overwriting import check_replaces
     from maxmargin.rows.blocks import convert as convert_rows
     from maxmargin.rows.open_source import files_of
 
     check_writable(blocks)
     check_apart(*files_of(file), labels, blocks)
+    check_replaces(blocks, "a block file", is_block_file, force)
     source = Files(file, labels, label, zero_based, on_bad_line).source
     with counting(source.size, quiet) as watch:
         facts = convert_rows(source, blocks, compression, watch)
@@ -36,3 +42,15 @@ def convert(
     if source.left_out:
         print(f"left out {source.left_out:,} lines that cannot be read; the first: {source.bad[0]}")
     print(f"saved {blocks} ({blocks.stat().st_size:,} bytes)")
+
+
+def is_block_file(path: Path) -> bool:
+    """Whether an earlier `convert` has written it."""
+    from maxmargin.errors import FileError
+    from maxmargin.rows.open_source import kind_of
+    from maxmargin.rows.tables import TableSource
+
+    try:
+        return kind_of(path) == "arrow" and TableSource(path, "arrow").facts is not None
+    except FileError:
+        return False

@@ -22,6 +22,7 @@ MaxEpochs = Annotated[float | None, typer.Option(help="Stop after this many pass
 Seed = Annotated[int, typer.Option(help="The same seed gives the same model, bit for bit.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object at the end instead of words.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace any file, whatever it holds.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads to use.", show_default="all cores")]
 ZeroBased = Annotated[bool, typer.Option("--zero-based", help="Features are counted from 0 in the file, not from 1.")]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from maxmargin.cli.options import DataFile, Label, Labels, ModelFile, Threads, ZeroBased
+from maxmargin.cli.options import DataFile, Force, Label, Labels, ModelFile, Threads, ZeroBased
 
 
 def predict(
@@ -23,14 +23,17 @@ def predict(
     zero_based: ZeroBased = False,
     label: Label = None,
     labels: Labels = None,
+    force: Force = False,
 ) -> None:
-    """Predict FILE's rows: one line each."""
+    """Predict FILE's rows: one line each. The output replaces only a file of predictions."""
     import sys
 
     from maxmargin.cli.reading import blocks_for
     from maxmargin.errors import FileError, ParameterError
     from maxmargin.files import check_apart, check_writable, replacing
+    from maxmargin.labels import show
     from maxmargin.model import load
+    from maxmargin.overwriting import check_replaces, is_predictions
     from maxmargin.rows.open_source import files_of
 
     ways = {"labels": "predict", "decisions": "decide", "probabilities": "probabilities"}
@@ -40,6 +43,9 @@ def predict(
         check_writable(output)
         check_apart(model, *files_of(file), labels, output)
     loaded = load(model)
+    if output:
+        known = {show(one) for one in getattr(loaded, "classes", ())}
+        check_replaces(output, "a file of predictions", lambda path: is_predictions(path, known), force)
     decide = getattr(loaded, ways[what])
     lines = (
         as_lines(decide(block.rows, threads)).encode()

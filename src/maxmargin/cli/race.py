@@ -12,6 +12,7 @@ from maxmargin.cli.options import (
     Bias,
     BiasScale,
     DataFile,
+    Force,
     Json,
     Lam,
     Loss,
@@ -50,6 +51,7 @@ def race(
     holdout: Annotated[float, typer.Option(help="Without --test, the part of the rows that is held out; or 0.")] = 0.2,
     positive: Annotated[str | None, typer.Option(help="The class that is against the rest, of several.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the curves into this file: .png, .svg, .pdf ...")] = None,
+    force: Force = False,
     seed: Seed = 0,
     threads: Threads = None,
     zero_based: ZeroBased = False,
@@ -68,9 +70,9 @@ def race(
     from maxmargin.picture import check_picture
 
     if plot:
-        check_picture(plot)
         check_apart(file, plot)
         check_apart(test, plot)
+        check_picture(plot, force)
     with progress(tol, quiet) as show:
         found = racing.race(
             file, solvers=[entrant(one) for one in solvers.split(",")], C=C, lam=lam, loss=loss, bias=bias,
@@ -83,7 +85,7 @@ def race(
     else:
         print_tables(found)
     if plot:
-        found.draw(plot)
+        found.draw(plot, force)
         if not json:
             print(f"drew {plot}")
     return STOPPED_EARLY if found.interrupted else 0

@@ -18,6 +18,7 @@ from maxmargin.cli.options import (
     DataFile,
     Degree,
     Expand,
+    Force,
     Gamma,
     Json,
     Kernel,
@@ -63,6 +64,7 @@ def train(
     ] = None,
     checkpoint: Annotated[Path | None, typer.Option(help="A file that keeps the run, for --resume.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if it exists.")] = False,
+    force: Force = False,
     seed: Seed = 0,
     threads: Threads = None,
     zero_based: ZeroBased = False,
@@ -86,30 +88,39 @@ def train(
 ) -> int:
     """Train an SVM on FILE, linear or with a kernel, and save it with its certificate.
 
-    Ctrl-C stops early and saves the best model so far. Exit code: 0 converged (or the solver's own rule ended
-    it), 1 error, 3 stopped early or without an answer.
+    Ctrl-C stops early and saves the best model so far. A model replaces only a model, and never a better one of
+    the same problem; a checkpoint replaces only one of the same run. Exit code: 0 converged (or the solver's own
+    rule ended it), 1 error, 3 stopped early or without an answer, 143 stopped by SIGTERM.
     """
     from maxmargin import training
+    from maxmargin.cli import complain
+    from maxmargin.cli.better_model import place_for
     from maxmargin.cli.progress import progress
     from maxmargin.cli.summary import as_json, as_words
     from maxmargin.files import check_apart, check_writable
     from maxmargin.outcome import Status
+    from maxmargin.overwriting import check_replaces_model
     from maxmargin.rows.open_source import files_of
 
     target = model or default_model(file)
     check_writable(target)
     check_apart(*files_of(file), labels, target, checkpoint)
+    check_replaces_model(target, force)
     with progress(tol, quiet) as show:
         result = training.train(
             file, labels, C=C, lam=lam, loss=loss, bias=bias, bias_scale=bias_scale, solver=solver,
             options=parsed(option or []), tol=tol,
-            max_seconds=time_limit, max_epochs=max_epochs, checkpoint=checkpoint, resume=resume, seed=seed,
-            threads=threads, zero_based=zero_based, callback=show,
+            max_seconds=time_limit, max_epochs=max_epochs, checkpoint=checkpoint, resume=resume, force=force,
+            seed=seed, threads=threads, zero_based=zero_based, callback=show,
             kernel=kernel, gamma=number(gamma), sigma=sigma, degree=degree, coef0=coef0, cache=cache,
             probability=probability, approx=approx, components=components, landmarks=landmarks,
             memory=memory, label=label, on_bad_line=on_bad_line, expand=expand,
         )  # fmt: skip
-    result.model.save(target)
+    place = target if force else place_for(result.model, target)
+    result.model.save(place, force)
+    if place != target:
+        complain(f"{target}: holds a better model, which stays; this one is saved as {place} (--force replaces it)")
+    target = place
     print(jsonlib.dumps(as_json(result, target)) if json else f"{as_words(result)}\nsaved {target}")
     return 0 if result.status in (Status.CONVERGED, Status.SEPARATED, Status.SETTLED) else STOPPED_EARLY
 

@@ -42,6 +42,7 @@ class KernelMachine(BaseEstimator):
     max_epochs: float | None
     threads: int | None
     callback: Any
+    on_interrupt: str
 
     def _run(self) -> Run:
         """The settings of a training."""
@@ -65,6 +66,7 @@ class KernelMachine(BaseEstimator):
         near = rows if centre is None else shifted(rows, centre)
         with noticed() as interrupt:
             outcome = replace(run, interrupt=interrupt).solve(near, kernel, machine)
+        self.result_: Any = outcome
         self.model_ = function_of(rows, kernel, outcome, run.words(rows, machine.kind, [outcome]), centre)
         self.support_ = self.model_.support.astype(np.int32)
         self.support_vectors_ = matrix_of(self.model_.vectors)

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from maxmargin.estimators.interruptible import interruptible
 from maxmargin.model import LinearModel
 from maxmargin.outcome import Status
 from maxmargin.training import train
@@ -28,7 +29,8 @@ ROWS: dict[str, Any] = {
 class LinearSVC(ClassifierMixin, BaseEstimator):
     """Linear support vector classification that proves how good it is.
 
-    Parameters are those of `maxmargin.train`; `class_weight` is scikit-learn's.
+    Parameters are those of `maxmargin.train`; `class_weight` is scikit-learn's. Ctrl-C keeps the best model so far and
+    raises KeyboardInterrupt, so that a search ends; with `on_interrupt="return"` the fit returns instead.
 
     Attributes
     ----------
@@ -68,6 +70,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         seed: int = 0,
         threads: int | None = None,
         callback: Any = None,
+        on_interrupt: str = "raise",
         checkpoint: Any = None,
         resume: bool = False,
     ) -> None:
@@ -85,6 +88,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         self.seed = seed
         self.threads = threads
         self.callback = callback
+        self.on_interrupt = on_interrupt
         self.checkpoint = checkpoint
         self.resume = resume
 
@@ -96,16 +100,20 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         if sample_weight is not None or self.class_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
             weights = weights * compute_sample_weight(self.class_weight, y)
-        parameters = {name: value for name, value in self.get_params().items() if name != "class_weight"}
-        self.result_ = train(X, y, weights=weights, **parameters)
-        if self.result_.status is not Status.CONVERGED:
-            warnings.warn(f"{self.result_.certificate}. {self.result_.advice}", ConvergenceWarning, stacklevel=2)
-        model = self._model()
+        own = ("class_weight", "on_interrupt")
+        parameters = {name: value for name, value in self.get_params().items() if name not in own}
+        with interruptible(self.on_interrupt):
+            self.result_ = train(X, y, weights=weights, **parameters)
+            self._describe(self._model())
+            if self.result_.status is not Status.CONVERGED:
+                warnings.warn(f"{self.result_.certificate}. {self.result_.advice}", ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _describe(self, model: LinearModel) -> None:
         self.classes_, self.coef_, self.intercept_ = model.classes, model.w, model.intercept
         self.support_, self.dual_coef_ = model.support, model.dual_coef
         self.certificate_ = self.result_.certificate
         self.n_iter_ = max(1, int(np.ceil(max(part.epochs for part in self.result_.parts))))
-        return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Decision values: (n,) for two classes, (n, k) for more."""

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import validate_data
 
+from maxmargin.estimators.interruptible import interruptible
 from maxmargin.estimators.kernel_machine import KernelMachine
 from maxmargin.estimators.linear_svc import ROWS
 from maxmargin.machines import one_class
@@ -17,7 +18,8 @@ from maxmargin.rows.take import take
 class OneClassSVM(OutlierMixin, KernelMachine):
     """A region that holds all but about ν of the examples, and a proof of how good it is.
 
-    Parameters are scikit-learn's; `tol` is the relative duality gap to reach.
+    Parameters are scikit-learn's; `tol` is the relative duality gap to reach. Ctrl-C keeps the best model so far and
+    raises KeyboardInterrupt; with `on_interrupt="return"` the fit returns instead.
 
     Attributes
     ----------
@@ -25,6 +27,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     fit_status_ : 0 if the certificate is within `tol`, else 1
     certificate_ : primal and dual objective, gap and relative gap
     model_ : the `KernelFunction`
+    result_ : where the training ended: status, certificate, history
 
     Examples
     --------
@@ -49,6 +52,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         max_epochs: float | None = None,
         threads: int | None = None,
         callback: Any = None,
+        on_interrupt: str = "raise",
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -62,13 +66,15 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         self.max_epochs = max_epochs
         self.threads = threads
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
         X = validate_data(self, X, **ROWS)
         rows, weights = take(X), self._weights(sample_weight, X)
-        self._fit_function(rows, self._kernel(rows, weights), one_class(weights, self.nu))
-        self.offset_ = -self.intercept_
+        with interruptible(self.on_interrupt):
+            self._fit_function(rows, self._kernel(rows, weights), one_class(weights, self.nu))
+            self.offset_ = -self.intercept_
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from maxmargin.approximation import Approximation, checked_approximation
 from maxmargin.cores import thread_count
 from maxmargin.errors import ParameterError
+from maxmargin.estimators.interruptible import interruptible
 from maxmargin.estimators.kernel_machine import KernelMachine
 from maxmargin.estimators.linear_svc import ROWS
 from maxmargin.kernel_model import KernelModel
@@ -23,6 +24,7 @@ from maxmargin.machines import c_svc, largest_nu, nu_svc
 from maxmargin.model import LabelModel
 from maxmargin.points import matrix_of
 from maxmargin.problem import penalty
+from maxmargin.results import Result
 from maxmargin.settings import checked_limits, checked_seed
 from maxmargin.training import Prepared, approximated, prepare, with_kernel
 
@@ -37,6 +39,7 @@ class Classifier(ClassifierMixin, KernelMachine):
     class_weight: Any
     decision_function_shape: str
     break_ties: bool
+    result_: Result
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, make: Make, strength: float, said: dict[str, Any]) -> None:
         """Train, with `strength` times the weight of each example as what `make` makes a machine of."""
@@ -134,6 +137,7 @@ class SVC(Classifier):
     `cache_size` megabytes of the kernel that may be held, None for a quarter of the free memory. `approx`, `components`
     and `landmarks` put features in the place of the kernel, for more rows than a kernel can take; then more than two
     classes are one against the rest, there are no support vectors, and the certificate is of the problem with features.
+    Ctrl-C keeps the best model so far and raises KeyboardInterrupt; with `on_interrupt="return"` the fit returns.
 
     Attributes
     ----------
@@ -180,6 +184,7 @@ class SVC(Classifier):
         max_epochs: float | None = None,
         threads: int | None = None,
         callback: Any = None,
+        on_interrupt: str = "raise",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -201,16 +206,18 @@ class SVC(Classifier):
         self.max_epochs = max_epochs
         self.threads = threads
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
         check_settings("hinge", penalty(1, self.C, None))
         approximation = checked_approximation(self.approx, self.components, self.landmarks)
-        if approximation is not None:
-            self._fit_approximated(X, y, sample_weight, approximation)
-        else:
-            said = {"machine": "C-SVC", "C": float(self.C)}
-            self._fit(X, y, sample_weight, lambda y, C, *_: c_svc(y, C), self.C, said)
+        with interruptible(self.on_interrupt):
+            if approximation is not None:
+                self._fit_approximated(X, y, sample_weight, approximation)
+            else:
+                said = {"machine": "C-SVC", "C": float(self.C)}
+                self._fit(X, y, sample_weight, lambda y, C, *_: c_svc(y, C), self.C, said)
         return self
 
     def _fit_approximated(self, X: Any, y: Any, sample_weight: Any, approximation: Approximation) -> None:
@@ -268,6 +275,7 @@ class NuSVC(Classifier):
         max_epochs: float | None = None,
         threads: int | None = None,
         callback: Any = None,
+        on_interrupt: str = "raise",
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -286,6 +294,7 @@ class NuSVC(Classifier):
         self.max_epochs = max_epochs
         self.threads = threads
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVC:
         """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
@@ -294,5 +303,6 @@ class NuSVC(Classifier):
             nu = min(self.nu, largest_nu(y, weights)) if part else self.nu  # a part may have a rarer class
             return nu_svc(y, weights, nu, classes)
 
-        self._fit(X, y, sample_weight, make, 1.0, {"machine": "nu-SVC", "nu": self.nu})
+        with interruptible(self.on_interrupt):
+            self._fit(X, y, sample_weight, make, 1.0, {"machine": "nu-SVC", "nu": self.nu})
         return self

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from maxmargin.errors import ParameterError
+from maxmargin.estimators.interruptible import interruptible
 from maxmargin.estimators.kernel_machine import KernelMachine
 from maxmargin.estimators.linear_svc import ROWS
 from maxmargin.kernel_training import check_settings
@@ -48,7 +49,8 @@ class SVR(Regressor):
     """Support vector regression with a kernel, that proves how good it is.
 
     Minimises ½‖w‖² + C Σ max(0, |y_i − f(x_i)| − ε). Parameters are scikit-learn's; `tol` is the relative duality gap
-    to reach, `cache_size` megabytes of the kernel that may be held, None for a quarter of the free memory.
+    to reach, `cache_size` megabytes of the kernel that may be held, None for a quarter of the free memory. Ctrl-C keeps
+    the best model so far and raises KeyboardInterrupt; with `on_interrupt="return"` the fit returns instead.
 
     Attributes
     ----------
@@ -56,6 +58,7 @@ class SVR(Regressor):
     fit_status_ : 0 if the certificate is within `tol`, else 1
     certificate_ : primal and dual objective, gap and relative gap
     model_ : the `KernelFunction`
+    result_ : where the training ended: status, certificate, history
 
     Examples
     --------
@@ -81,6 +84,7 @@ class SVR(Regressor):
         max_epochs: float | None = None,
         threads: int | None = None,
         callback: Any = None,
+        on_interrupt: str = "raise",
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -95,6 +99,7 @@ class SVR(Regressor):
         self.max_epochs = max_epochs
         self.threads = threads
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
@@ -102,7 +107,8 @@ class SVR(Regressor):
             raise ParameterError(f"epsilon={self.epsilon!r} must be a number, 0 or above: how far off costs nothing")
         rows, z, weights = self._examples(X, y, sample_weight)
         machine = epsilon_svr(z, self.C * weights, float(self.epsilon))
-        self._fit_function(rows, self._kernel(rows, weights), machine)
+        with interruptible(self.on_interrupt):
+            self._fit_function(rows, self._kernel(rows, weights), machine)
         return self
 
 
@@ -135,6 +141,7 @@ class NuSVR(Regressor):
         max_epochs: float | None = None,
         threads: int | None = None,
         callback: Any = None,
+        on_interrupt: str = "raise",
     ) -> None:
         self.nu = nu
         self.C = C
@@ -149,10 +156,12 @@ class NuSVR(Regressor):
         self.max_epochs = max_epochs
         self.threads = threads
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
         """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
         rows, z, weights = self._examples(X, y, sample_weight)
-        self._fit_function(rows, self._kernel(rows, weights), nu_svr(z, self.C * weights, self.nu))
-        self.epsilon_ = self.model_.width
+        with interruptible(self.on_interrupt):
+            self._fit_function(rows, self._kernel(rows, weights), nu_svr(z, self.C * weights, self.nu))
+            self.epsilon_ = self.model_.width
         return self

@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.labels import check_length
 from maxmargin.out_of_memory import memory_errors
+from maxmargin.overwriting import check_replaces, is_libsvm_data
 from maxmargin.rows.memory import count_rows
 from maxmargin.rows.take import take
 from maxmargin.rows.text import read_text
@@ -47,13 +48,16 @@ def read(
     return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=(count_rows(rows), rows.d)), y
 
 
-def write(path: str | Path, X: Any, y: Any, *, zero_based: bool = False) -> None:
+def write(path: str | Path, X: Any, y: Any, *, zero_based: bool = False, force: bool = False) -> None:
     """Write a LIBSVM/SVMlight file; reading it gives the same rows and labels back, to the last bit.
+
+    It replaces only a LIBSVM file; with `force` any file.
 
     Examples
     --------
     >>> import maxmargin
     >>> maxmargin.write("train.svm.gz", [[0.0, 1.5]], [1])  # doctest: +SKIP
     """
+    check_replaces(path, "a LIBSVM file", is_libsvm_data, force)
     rows = take(X)
     write_text(path, rows, check_length(y, count_rows(rows)), zero_based=zero_based)

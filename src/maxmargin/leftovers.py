@@ -1,0 +1,117 @@
+"""Temporary files whose writer was killed: a later run recognises and removes them.
+
+The name of a temporary file holds the process id of its writer, and the writer locks the file while it lives. The
+system drops the lock when the process ends, however it ends. So a file is abandoned if it can be locked and its writer
+is gone. Where that cannot be asked, only a file that is older than a day is abandoned.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+ABANDONED_SECONDS = 24 * 3600.0
+PART_NAME = re.compile(r"\.maxmargin-(?:(\d+)-)?[a-z0-9_]{8}\.part")
+FOLDER_NAME = re.compile(r"maxmargin-(\d+)-[a-z0-9_]{8}")
+
+
+def new_part(folder: Path) -> tuple[int, str]:
+    """A locked temporary file in a folder, open for writing: its handle and its name."""
+    sweep(folder, PART_NAME)
+    handle, name = tempfile.mkstemp(dir=folder, prefix=f".maxmargin-{os.getpid()}-", suffix=".part")
+    lock(handle)
+    return handle, name
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A locked temporary folder that is removed after the block."""
+    sweep(Path(tempfile.gettempdir()), FOLDER_NAME)
+    with tempfile.TemporaryDirectory(prefix=f"maxmargin-{os.getpid()}-") as name:
+        if sys.platform == "win32":
+            yield Path(name)
+            return
+        handle = os.open(name, os.O_RDONLY)
+        try:
+            lock(handle)
+            yield Path(name)
+        finally:
+            os.close(handle)
+
+
+def sweep(folder: Path, pattern: re.Pattern[str]) -> None:
+    """Remove what killed processes of this user have left in a folder."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            named = pattern.fullmatch(entry.name)
+            if named and abandoned(entry, named[1]):
+                remove(entry)
+
+
+def abandoned(entry: os.DirEntry[str], writer: str | None) -> bool:
+    """Whether nobody writes it any more; `writer` is the process id in its name."""
+    try:
+        status = entry.stat(follow_symlinks=False)
+        old = time.time() - status.st_mtime > ABANDONED_SECONDS
+        if sys.platform == "win32":
+            return old
+        if status.st_uid != os.getuid() or entry.is_symlink():
+            return False
+        free = can_lock(entry.path)
+    except OSError:
+        return False
+    return old if free is None else free and (old or (writer is not None and not is_alive(int(writer))))
+
+
+def remove(entry: os.DirEntry[str]) -> None:
+    """Remove a file or a folder; one that resists stays."""
+    if entry.is_dir(follow_symlinks=False):
+        shutil.rmtree(entry.path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            Path(entry.path).unlink()
+
+
+def lock(handle: int) -> None:
+    """Lock an open file for as long as the process lives, on file systems that have locks."""
+    if sys.platform != "win32":
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def can_lock(path: str) -> bool | None:
+    """Whether a file can be locked; None where the file system cannot tell."""
+    if sys.platform == "win32":
+        return None
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    else:
+        return True
+    finally:
+        os.close(handle)
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process of that id runs; not for Windows, where asking would end it."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
