@@ -258,7 +258,7 @@ def edit_block_metadata(rng: Random, data: bytes) -> bytes:
     """A block file whose metadata say something else."""
     import pyarrow as pa
 
-    from maxmargin.rows.tables import KEY
+    from maxmargin.rows.block_facts import KEY
 
     reader = pa.ipc.open_file(pa.BufferReader(data))
     last = reader.num_record_batches - 1

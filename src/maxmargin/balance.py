@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.passes import additions, combination_with_bias, scores_with_bias, sizes_of_products
+from maxmargin.passes import accurate_combination, additions, combination_with_bias, scores_with_bias
 from maxmargin.problem import Problem
 from maxmargin.rounding import PAIRWISE, SMALLEST, gamma
 from maxmargin.rows.memory import Dense
@@ -87,7 +87,7 @@ def balanced(
         return alpha, (-np.inf, 0.0)
     e = combination_with_bias(problem.rows, problem.d, moved * problem.y, len(newton.s), problem.threads)
     v = w if problem.bias == "none" else np.append(w, b)
-    columns = sizes_of_products(problem.rows, problem.d, np.abs(w), moved, problem.threads)[1]
+    columns = accurate_combination(problem.rows, problem.d, moved, problem.threads)[1]
     columns = columns if problem.bias == "none" else np.append(columns, np.sum(moved))
     off = newton.length(e) + gamma(additions(problem.rows, problem.d) + 8) * newton.longest(columns)
     plain = float(np.sum(problem.loss.dual(moved, problem.C)))

@@ -13,8 +13,9 @@ own sums (see rounding): in exact arithmetic P(w, b) ≤ primal and dual ≤ P*,
     dual      ‖w(α)‖ is longer by its error; where Σ α_i y_i is not exactly 0, it is so for (1 − t) α of the heavier
               class, at a price of t: d_i is concave with d_i(0) = 0, and w(α) moves by at most t Σ α_i ‖x_i‖
 
-The norms ‖w‖ ‖x_i‖ bound the errors at no cost. Where that bound is large (features of very different sizes), one
-more pass over the absolute values of the rows finds a smaller one, Σ_j |w_j x_ij|.
+The norms ‖w‖ ‖x_i‖ bound the errors at no cost. Where that bound is large (features of very different sizes), two more
+passes make it smaller: one over the absolute values of the rows, Σ_j |w_j x_ij|, and one that computes w(α) again in
+twice the precision.
 
 Where C is infinite a point may have no finite certificate: a hard margin costs ∞ until every example is on its side,
 after which w and α are put to their best lengths; unregularised logistic has no bound until α can be balanced.
@@ -24,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import fsum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +34,14 @@ from maxmargin.balance import balanced
 from maxmargin.best_bias import best_bias
 from maxmargin.losses import HARD_MARGIN
 from maxmargin.model_checks import real, section
-from maxmargin.passes import additions, combination, scores, scores_and_combination, sizes_of_products
+from maxmargin.passes import (
+    absolute_scores,
+    accurate_combination,
+    additions,
+    combination,
+    scores,
+    scores_and_combination,
+)
 from maxmargin.problem import Problem
 from maxmargin.rounding import LOSS, SMALLEST, UNIT, additions_of_sum, gamma, loss_sums, margin_error
 
@@ -122,7 +131,10 @@ class Side(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """What bounds rounding errors: `reach` × rows[i] ≥ Σ_j |w_j x_ij|, and `columns` ≥ the error of w(α), if known."""
+    """What bounds rounding errors: `reach` × rows[i] ≥ Σ_j |w_j x_ij|, and columns[j] ≥ Σ_i |α_i x_ij|, if known.
+
+    With `columns`, w(α) is the one of `accurate_combination`.
+    """
 
     reach: float
     rows: np.ndarray
@@ -191,10 +203,11 @@ def certified_at(
     """Both sides, of (w, b) with its scores and of α with its w(α); bounded more closely where rounding is large."""
     primal, dual = primal_side(problem, w, b, f), dual_side(problem, alpha, w_dual)
     if primal.rounding + dual.rounding > LARGE * abs(primal.value):
-        rows, columns = sizes_of_products(problem.rows, problem.d, np.abs(w), alpha, problem.threads)
+        rows = absolute_scores(problem.rows, w, problem.threads)
+        exact, columns = accurate_combination(problem.rows, problem.d, alpha * problem.y, problem.threads)
         closer = Sizes(1.0, rows, columns)
         primal = least(primal, primal_side(problem, w, b, f, closer))
-        dual = greatest(dual, dual_side(problem, alpha, w_dual, closer))
+        dual = greatest(dual, dual_side(problem, alpha, exact, closer))
         w, b, primal = stretched(problem, w, b, f, closer, primal)
     return Certified(w, b, alpha, certificate_of(primal, dual))
 
@@ -246,16 +259,15 @@ def primal_side(problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes:
 def dual_side(problem: Problem, alpha: np.ndarray, w: np.ndarray, sizes: Sizes | None = None) -> Side:
     """D(α) from w = w(α) as it was computed, rounded down."""
     terms, total = float(np.sum(problem.loss.dual(alpha, problem.C))), float(np.sum(alpha))
-    balance = float(np.sum(alpha * problem.y))
     added = additions_of_sum(problem.n)
-    off = abs(balance) + gamma(added + 2) * total
+    balance, off = balance_of(problem, alpha, gamma(added + 2) * total, exactly=sizes is not None)
     scaled = min(2.0 * off / total, 1.0) if problem.bias == "free" and total > 0.0 else 0.0
     steps = gamma(additions(problem.rows, problem.d) + 8)
     if sizes is None or sizes.columns is None:
         error = (steps + scaled) * float(alpha @ problem.norms)
         growth = length(w) * error + 0.5 * error * error
     else:
-        errors = (steps + scaled) * sizes.columns
+        errors = 4.0 * UNIT * np.abs(w) + (4.0 * steps * steps + scaled) * sizes.columns
         growth = float(np.sum(np.abs(w) * errors)) + 0.5 * float(np.sum(np.square(errors)))
     if problem.bias_square:
         growth += problem.bias_square * off * (off - abs(balance)) + gamma(8) * problem.bias_square * off * off
@@ -268,6 +280,16 @@ def dual_side(problem: Problem, alpha: np.ndarray, w: np.ndarray, sizes: Sizes |
     )
     lost += growth * (1.0 + 1e-12) + SMALLEST
     return Side(plain - lost, lost)
+
+
+def balance_of(problem: Problem, alpha: np.ndarray, error: float, exactly: bool) -> tuple[float, float]:
+    """Σ α_i y_i, and a bound on its absolute value; its sum may err by `error`, unless it is asked for exactly."""
+    signed = alpha * problem.y
+    if not exactly:
+        balance = float(np.sum(signed))
+        return balance, abs(balance) + error
+    balance = fsum(signed.tolist())
+    return balance, abs(balance) * (1.0 + 4.0 * UNIT)
 
 
 def length(w: np.ndarray) -> float:

@@ -16,6 +16,8 @@ from maxmargin.rows.take import read_only
 
 CHUNK = 1 << 21  # numbers visited in one chunk: about a millisecond
 NEAR = 1 << 17  # numbers that stay near the core from one visit to the next
+SPLIT = 2.0**27 + 1.0  # cuts a float64 into two halves whose products are exact
+UPWARDS = 1.0 + 1e-9  # more than rounding takes from a sum of positive terms
 WIDE = 16  # values for each feature, at least, where a chunk has a sum of its own
 
 
@@ -61,20 +63,40 @@ def scores_and_combination(
     return f, sum_of_chunks(rows, d, threads, add, NEAR if WIDE * d <= NEAR else CHUNK)
 
 
-def sizes_of_products(
-    rows: Rows, d: int, w: np.ndarray, alpha: np.ndarray, threads: int = 1
-) -> tuple[np.ndarray, np.ndarray]:
-    """Σ_j |x_ij| w_j for every row and Σ_i α_i |x_ij| for every column, of w ≥ 0 and α ≥ 0, both rounded up."""
-    n, of_rows, of_columns = count_rows(rows), np.empty(count_rows(rows)), np.zeros(d)
-    step = chunk_of(rows)
+def absolute_scores(rows: Rows, w: np.ndarray, threads: int = 1) -> np.ndarray:
+    """Σ_j |x_ij w_j| for every row, rounded up."""
+    n, step, found = count_rows(rows), chunk_of(rows), np.empty(count_rows(rows))
     for start in range(0, n, step):
         stop = min(start + step, n)
         part = part_of_rows(rows, start, stop)
-        part = part._replace(values=read_only(np.abs(part.values)))
-        of_rows[start:stop] = scores(part, w, threads)
-        of_columns += combination(part, d, alpha[start:stop], threads)
-    upwards = 1.0 + 1e-9
-    return of_rows * upwards, of_columns * upwards
+        found[start:stop] = scores(part._replace(values=read_only(np.abs(part.values))), np.abs(w), threads)
+    return found * UPWARDS
+
+
+def accurate_combination(
+    rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Σ coefficient_i x_i as if summed in twice the precision, and Σ |coefficient_i x_i|, rounded up.
+
+    Each product and each sum keeps its own rounding error (Dekker, Knuth), and the errors are added up beside it. So of
+    the result only the last rounding is left, and γ_k² of the second sum, k additions on the longest way.
+    """
+    chunk = max(CHUNK, WIDE * d)
+    step = chunk_of(rows, chunk)
+    parts = np.zeros((-(-count_rows(rows) // step), 3, d))
+
+    def add(start: int, stop: int) -> None:
+        part = parts[start // step]
+        _accurate_combination(rows, coefficients, start, stop, part[0], part[1], part[2])
+
+    in_chunks(rows, threads, add, chunk)
+    high, low = np.zeros(d), np.zeros(d)
+    for sums, errors, _ in parts:
+        total = high + sums
+        rest = total - high
+        low += (high - (total - rest)) + (sums - rest) + errors
+        high = total
+    return high + low, np.sum(parts[:, 2], axis=0) * UPWARDS
 
 
 def combination_of_squares(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -172,6 +194,29 @@ def _combination(rows, coefficients, start, stop, w):
     for i in range(start, stop):
         if coefficients[i] != 0.0:
             axpy(rows, i, coefficients[i], w)
+
+
+@compiled
+def _accurate_combination(rows, coefficients, start, stop, high, low, sizes):
+    for i in range(start, stop):
+        a = coefficients[i]
+        if a != 0.0:
+            c = SPLIT * a
+            a_high = c - (c - a)
+            a_low = a - a_high
+            first, last = span(rows, i)
+            for p in range(first, last):
+                j, x = feature(rows, i, p), np.float64(entry(rows, i, p))
+                c = SPLIT * x
+                x_high = c - (c - x)
+                x_low = x - x_high
+                product = a * x
+                error = ((a_high * x_high - product) + a_high * x_low + a_low * x_high) + a_low * x_low
+                total = high[j] + product
+                rest = total - high[j]
+                low[j] += ((high[j] - (total - rest)) + (product - rest)) + error
+                high[j] = total
+                sizes[j] += abs(product)
 
 
 @compiled
