@@ -159,6 +159,7 @@ class Certified:
     alpha: np.ndarray
     certificate: Certificate
     scores: np.ndarray | None = None
+    blur: float = 0.0  # rounding of plain float64 sums, such as a solver's own, as a part of the objective
 
 
 def certify(problem: Problem, point: Point) -> Certified:
@@ -202,14 +203,15 @@ def certified_at(
 ) -> Certified:
     """Both sides, of (w, b) with its scores and of α with its w(α); bounded more closely where rounding is large."""
     primal, dual = primal_side(problem, w, b, f), dual_side(problem, alpha, w_dual)
-    if primal.rounding + dual.rounding > LARGE * abs(primal.value):
+    blur = (primal.rounding + dual.rounding) / abs(primal.value)
+    if blur > LARGE:
         rows = absolute_scores(problem.rows, w, problem.threads)
         exact, columns = accurate_combination(problem.rows, problem.d, alpha * problem.y, problem.threads)
         closer = Sizes(1.0, rows, columns)
         primal = least(primal, primal_side(problem, w, b, f, closer))
         dual = greatest(dual, dual_side(problem, alpha, exact, closer))
         w, b, primal = stretched(problem, w, b, f, closer, primal)
-    return Certified(w, b, alpha, certificate_of(primal, dual))
+    return Certified(w, b, alpha, certificate_of(primal, dual), blur=blur)
 
 
 def stretched(

@@ -50,6 +50,8 @@ CHECKPOINT_SECONDS = 30.0
 STALE_CERTIFICATES = 16  # at 15 % apart: ten times as many epochs without any progress,
 STALE_ESTIMATES = 6  # as many at 50 % apart,
 STALE_ROUNDING = 2  # and fewer where rounding hides whatever progress there may be
+LEAST_PROGRESS = 1e-4  # of the gap,
+LEAST_IN_A_BLUR = 0.1  # where rounding moves both objectives up and down
 BEYOND_ROUNDING = 1e-9
 ROUNDING = 1e-15
 FREE_WORK = 1_000_000  # numbers visited: a few milliseconds
@@ -158,6 +160,7 @@ class Loop:
         self.started = self.saved = time.perf_counter()
         self.earlier = self.run.seconds
         self.certifying = 0.0
+        self.blur = 0.0
         self.warned = False  # whether the user knows that no checkpoint is written
 
     @property
@@ -250,7 +253,8 @@ class Loop:
         record = self.certify()
         if lost(self.problem, record.certificate):
             return Status.DIVERGED
-        stuck = bool(run.history) and not progressed(run.history[-1].best, record.best)
+        least = LEAST_IN_A_BLUR if self.blurred(record) else LEAST_PROGRESS
+        stuck = bool(run.history) and not progressed(run.history[-1].best, record.best, least)
         run.stale = run.stale + regular if stuck else 0  # those that were asked for may be close together
         run.history.append(record)
         if self.callback and self.callback(record):
@@ -263,11 +267,17 @@ class Loop:
 
     def stuck(self, record: Record) -> Status | None:
         """Whether nothing has become better for too long; less patience where rounding hides what may be left."""
-        blurred = any(hopeless(one, self.limits.tol) for one in (record.certificate, record.best))
+        blurred = self.blurred(record)
         patience = STALE_ESTIMATES if self.estimates else STALE_CERTIFICATES
         if self.run.stale >= (STALE_ROUNDING if blurred else patience):
             return Status.ROUNDING if blurred else Status.STALLED
         return None
+
+    def blurred(self, record: Record) -> bool:
+        """Whether rounding is more than the tolerance: that of the certificate, or that of a solver's own sums."""
+        return self.blur > self.limits.tol or any(
+            hopeless(one, self.limits.tol) for one in (record.certificate, record.best)
+        )
 
     def arrived(self, best: Certificate) -> bool:
         """Whether the tolerance is met, and where more is free nothing but rounding is left of the gap."""
@@ -326,7 +336,7 @@ class Loop:
         self.run.best = better(self.run.best, found) if self.comparable else as_best(found)
         if self.run.best.certificate.dual < 0.0 and self.problem.zero_is_feasible:
             self.run.best = with_zero_alpha(self.run.best)
-        self.found = found
+        self.found, self.blur = found, found.blur
         record = Record(
             self.problem.name, self.epochs, self.seconds, found.certificate, self.run.best.certificate,
             **mistakes_of(self.run.state),
@@ -413,9 +423,11 @@ def lost(problem: Problem | KernelProblem, certificate: Certificate) -> bool:
     return bool(np.isnan(certificate.gap) or (np.isinf(certificate.gap) and problem.bounded))
 
 
-def progressed(before: Certificate, after: Certificate) -> bool:
-    """Whether the gap has shrunk, or one objective has moved by more than rounding while the gap is still large."""
-    shrunk = after.gap < before.gap - 1e-4 * abs(before.gap)
+def progressed(before: Certificate, after: Certificate, least: float = LEAST_PROGRESS) -> bool:
+    """Whether the gap has shrunk by that part, or one objective has moved by more than rounding if little is enough."""
+    shrunk = after.gap < before.gap - least * abs(before.gap)
+    if least > LEAST_PROGRESS:
+        return shrunk
     lower = before.primal - after.primal > BEYOND_ROUNDING * abs(before.primal)
     higher = after.dual - before.dual > BEYOND_ROUNDING * abs(before.dual)
     return shrunk or lower or higher
