@@ -37,16 +37,26 @@ from maxmargin.model_checks import real, section
 from maxmargin.passes import (
     absolute_scores,
     accurate_combination,
-    additions,
     combination,
     scores,
     scores_and_combination,
 )
 from maxmargin.problem import Problem
-from maxmargin.rounding import LOSS, SMALLEST, UNIT, additions_of_sum, gamma, loss_sums, margin_error
+from maxmargin.rounding import (
+    LOSS,
+    SMALLEST,
+    UNIT,
+    additions_of_blocks,
+    additions_of_sum,
+    dual_sums,
+    gamma,
+    loss_sums,
+    margin_error,
+)
 
 ALL = slice(None)
-LARGE = 1e-7  # rounding as a part of the objective, from where on a pass for a smaller bound is worth its time
+LARGE = 1e-7  # rounding as a part of the objective,
+SHARE = 0.05  # and as a part of the gap, from where on passes for a smaller bound are worth their time
 
 
 @dataclass(frozen=True)
@@ -203,8 +213,9 @@ def certified_at(
 ) -> Certified:
     """Both sides, of (w, b) with its scores and of α with its w(α); bounded more closely where rounding is large."""
     primal, dual = primal_side(problem, w, b, f), dual_side(problem, alpha, w_dual)
-    blur = (primal.rounding + dual.rounding) / abs(primal.value)
-    if blur > LARGE:
+    rounding = primal.rounding + dual.rounding
+    blur = rounding / abs(primal.value)
+    if blur > LARGE and rounding > SHARE * (primal.value - dual.value):
         rows = absolute_scores(problem.rows, w, problem.threads)
         exact, columns = accurate_combination(problem.rows, problem.d, alpha * problem.y, problem.threads)
         closer = Sizes(1.0, rows, columns)
@@ -260,38 +271,25 @@ def primal_side(problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes:
 
 def dual_side(problem: Problem, alpha: np.ndarray, w: np.ndarray, sizes: Sizes | None = None) -> Side:
     """D(α) from w = w(α) as it was computed, rounded down."""
-    terms, total = float(np.sum(problem.loss.dual(alpha, problem.C))), float(np.sum(alpha))
-    added = additions_of_sum(problem.n)
-    balance, off = balance_of(problem, alpha, gamma(added + 2) * total, exactly=sizes is not None)
+    terms, total, balance, reach = dual_sums(alpha, problem.y, problem.dual_term, problem.norms, problem.threads)
+    added = gamma(additions_of_blocks(problem.n) + LOSS)
+    off = abs(balance) + added * total
+    if sizes is not None and problem.bias != "none":
+        balance = fsum((alpha * problem.y).tolist())
+        off = abs(balance) * (1.0 + 4.0 * UNIT)
     scaled = min(2.0 * off / total, 1.0) if problem.bias == "free" and total > 0.0 else 0.0
-    steps = gamma(additions(problem.rows, problem.d) + 8)
     if sizes is None or sizes.columns is None:
-        error = (steps + scaled) * float(alpha @ problem.norms)
+        error = (problem.steps + scaled) * reach * (1.0 + 1e-9)
         growth = length(w) * error + 0.5 * error * error
     else:
-        errors = 4.0 * UNIT * np.abs(w) + (4.0 * steps * steps + scaled) * sizes.columns
+        errors = 4.0 * UNIT * np.abs(w) + (4.0 * problem.steps**2 + scaled) * sizes.columns
         growth = float(np.sum(np.abs(w) * errors)) + 0.5 * float(np.sum(np.square(errors)))
     if problem.bias_square:
         growth += problem.bias_square * off * (off - abs(balance)) + gamma(8) * problem.bias_square * off * off
     norm = problem.norm(w, problem.bias_square * balance)
-    plain = terms - norm
-    lost = (
-        gamma(added + LOSS) * (2.0 * total + abs(terms))
-        + gamma(additions_of_sum(len(w)) + 8) * norm
-        + scaled * (total + abs(terms))
-    )
-    lost += growth * (1.0 + 1e-12) + SMALLEST
-    return Side(plain - lost, lost)
-
-
-def balance_of(problem: Problem, alpha: np.ndarray, error: float, exactly: bool) -> tuple[float, float]:
-    """Σ α_i y_i, and a bound on its absolute value; its sum may err by `error`, unless it is asked for exactly."""
-    signed = alpha * problem.y
-    if not exactly:
-        balance = float(np.sum(signed))
-        return balance, abs(balance) + error
-    balance = fsum(signed.tolist())
-    return balance, abs(balance) * (1.0 + 4.0 * UNIT)
+    lost = added * (2.0 * total + abs(terms)) + gamma(additions_of_sum(len(w)) + 8) * norm
+    lost += scaled * (total + abs(terms)) + growth * (1.0 + 1e-12) + SMALLEST
+    return Side(terms - norm - lost, lost)
 
 
 def length(w: np.ndarray) -> float:

@@ -27,8 +27,9 @@ import numpy as np
 from maxmargin.dual_terms import DualTerm
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.losses import HARD_MARGIN, Loss, find_loss
+from maxmargin.passes import additions
 from maxmargin.passes import squared_norms as squared_norms_of
-from maxmargin.rounding import UNDERFLOW
+from maxmargin.rounding import UNDERFLOW, gamma
 from maxmargin.rows.columns import centre_of, shifted
 from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored, longest_row
 
@@ -114,6 +115,11 @@ class Problem:
     def norms(self) -> np.ndarray:
         """‖x_i‖ of every row, rounded up where squares are too small for float64."""
         return np.asarray(np.sqrt(self.squared_norms) + UNDERFLOW * self.longest)
+
+    @cached_property
+    def steps(self) -> float:
+        """γ of the additions that a term of w(α) meets on its way into the sum, and some roundings more."""
+        return gamma(additions(self.rows, self.d) + 8)
 
     @cached_property
     def longest(self) -> int:
