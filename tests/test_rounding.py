@@ -50,7 +50,7 @@ def test_certificates_hold_in_exact_arithmetic(offset, bias, loss, seed, C):
     check_exactly(result, X, y, C, loss, bias)
 
 
-@pytest.mark.parametrize("seed", range(20, 32))
+@pytest.mark.parametrize("seed", range(20, 26))
 @pytest.mark.parametrize("bias", ["regularised", "none"])
 def test_a_timestamp_that_no_bias_can_absorb_is_never_converged_by_mistake(seed, bias):
     X, y = timestamps(seed)

@@ -266,18 +266,16 @@ class Loop:
         return self.stuck(record)
 
     def stuck(self, record: Record) -> Status | None:
-        """Whether nothing has become better for too long; less patience where rounding hides what may be left."""
-        blurred = self.blurred(record)
+        """Whether nothing has become better for too long; less patience where rounding is all that is left."""
+        beyond = any(hopeless(one, self.limits.tol) for one in (record.certificate, record.best))
         patience = STALE_ESTIMATES if self.estimates else STALE_CERTIFICATES
-        if self.run.stale >= (STALE_ROUNDING if blurred else patience):
-            return Status.ROUNDING if blurred else Status.STALLED
+        if self.run.stale >= (STALE_ROUNDING if beyond else patience):
+            return Status.ROUNDING if beyond or self.blurred(record) else Status.STALLED
         return None
 
     def blurred(self, record: Record) -> bool:
-        """Whether rounding is more than the tolerance: that of the certificate, or that of a solver's own sums."""
-        return self.blur > self.limits.tol or any(
-            hopeless(one, self.limits.tol) for one in (record.certificate, record.best)
-        )
+        """Whether the rounding of a solver's own sums is more than the gap, and so moves both objectives about."""
+        return self.blur > max(self.limits.tol, record.best.relative_gap)
 
     def arrived(self, best: Certificate) -> bool:
         """Whether the tolerance is met, and where more is free nothing but rounding is left of the gap."""
