@@ -40,6 +40,7 @@ def as_json(result: Result, saved: Path) -> dict[str, Any]:
         "dual": finite(certificate.dual),
         "gap": finite(certificate.gap),
         "relative_gap": finite(certificate.relative_gap),
+        "rounding": finite(certificate.rounding),
         **shape_of(result.model),
         "n": sizes["n"],
         "d": sizes["d"],
