@@ -212,7 +212,10 @@ def sklearn_primal(case: KernelCase) -> Value:
         "C": case.C, "tol": 1e-6, "max_iter": 20_000,
     }  # fmt: skip
     machine = SVC(**settings) if case.formulation == "C-SVC" else SVR(**settings, epsilon=case.epsilon)
-    machine.fit(case.X, case.y)
+    try:
+        machine.fit(case.X, case.y)
+    except ValueError:  # it refuses values that it cannot compute with
+        return math.inf
     coefficients = np.zeros(len(case.y))
     coefficients[machine.support_] = machine.dual_coef_[0]
     return kernel_primal(case, coefficients, float(machine.intercept_[0]), 0.0)

@@ -218,7 +218,7 @@ class FileRunner:
         place.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(data)
         (place / "seen.txt").write_text(reason + "\n")
-        return str(place / name)
+        return f"{place.name}/{name}"
 
 
 def fast_folder() -> str | None:

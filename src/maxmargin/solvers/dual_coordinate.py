@@ -170,7 +170,7 @@ def gap_seen(problem: Problem, state: Descent) -> float:
     """The relative gap, from what the sweep saw on its way."""
     gap = state.excess + (abs(state.balance) if problem.bias == "free" else 0.0)
     state.value = all_worth(problem.dual_term, state.alpha) - problem.norm(state.w, 0.0)
-    primal = state.value - 0.5 * problem.bias_square * state.balance**2 + gap
+    primal = state.value - 0.5 * problem.bias_square * state.balance * state.balance + gap
     return gap / primal if 0.0 < primal < np.inf else np.inf
 
 
