@@ -387,6 +387,18 @@ def test_an_epoch_limit_is_a_limit(solver, limit):
     assert 0 < result.epochs <= limit
 
 
+@pytest.mark.parametrize("limit", [3, 8, 20])
+@pytest.mark.parametrize("solver", ["second_order", "interior_point"])
+def test_an_epoch_limit_cuts_a_long_first_step_short(here, solver, limit):
+    X, y = overlapping(n=3000, d=10)
+    settings = {"C": 100.0, "solver": solver, "tol": 1e-9, "checkpoint": "run.checkpoint", "resume": True}
+    first = maxmargin.train(X, y, max_epochs=limit, **settings)
+    assert 0 < first.epochs <= limit
+    assert np.isfinite(first.certificate.gap)
+    resumed, whole = maxmargin.train(X, y, **settings), maxmargin.train(X, y, C=100.0, solver=solver, tol=1e-9)
+    assert np.array_equal(resumed.model.w, whole.model.w)
+
+
 def test_an_epoch_limit_is_a_limit_for_streamed_rows(here):
     result = maxmargin.train("data.svm", max_epochs=3, tol=1e-12, **STREAMED)
     assert result.status is Status.EPOCH_LIMIT

@@ -40,7 +40,7 @@ from maxmargin.outcome import Record, Status
 from maxmargin.overwriting import holds_something
 from maxmargin.problem import Problem
 from maxmargin.separation import verdict
-from maxmargin.solvers.base import Learns, Solver
+from maxmargin.solvers.base import Divisible, Learns, Solver
 from maxmargin.solvers.pairings import refusal
 
 SPACING = 1.15
@@ -161,6 +161,7 @@ class Loop:
         self.earlier = self.run.seconds
         self.certifying = 0.0
         self.blur = 0.0
+        self.resumable: Run | None = None  # what a checkpoint keeps instead of a run whose first step was cut short
         self.warned = False  # whether the user knows that no checkpoint is written
 
     @property
@@ -188,19 +189,32 @@ class Loop:
         return self.finish(status)
 
     def advance(self) -> tuple[Status | None, Status | None]:
-        """Advance once; a step beyond the epoch limit is taken back, but for the first: a solver cannot do less.
+        """Advance once; a step beyond the epoch limit is taken back, the first is cut short where a solver can.
 
-        Returns the solver's own ending, and EPOCH_LIMIT if the step was taken back.
+        Returns the solver's own ending, and EPOCH_LIMIT if the step was taken back or cut short.
         """
         run, limit = self.run, self.limits.max_epochs
-        if limit is None or self.epochs == 0.0:
+        if limit is None:
             return self.solver.advance(self.problem, run.state, run.rng), None
-        state, numbers = deepcopy(run.state), run.rng.bit_generator.state
+        before = replace(run, state=deepcopy(run.state), rng=deepcopy(run.rng))
+        if self.epochs == 0.0:
+            return self.first_step(limit, before)
         ended = self.solver.advance(self.problem, run.state, run.rng)
         if self.epochs <= limit:
             return ended, None
-        run.state, run.rng.bit_generator.state = state, numbers
+        self.run = before
         return None, Status.EPOCH_LIMIT
+
+    def first_step(self, limit: float, before: Run) -> tuple[Status | None, Status | None]:
+        """Advance from the start; what is resumed after a step that was cut short is the start."""
+        run, solver = self.run, self.solver
+        if not isinstance(solver, Divisible):
+            return solver.advance(self.problem, run.state, run.rng), None
+        ended = solver.advance_within(self.problem, run.state, run.rng, limit * self.problem.n)
+        if ended is not Status.EPOCH_LIMIT:
+            return ended, None
+        self.resumable = before
+        return None, ended
 
     def met_already(self) -> Status | None:
         """A resumed run may hold all that is asked for, or have come to its own end; so may a warm start."""
@@ -372,9 +386,10 @@ class Loop:
         """Write the checkpoint if there is one to write and it is time to."""
         now = time.perf_counter()
         if self.checkpoint and (at_once or now - self.saved >= CHECKPOINT_SECONDS):
-            self.run.seconds = self.seconds
+            run = self.resumable or self.run
+            run.seconds = self.seconds
             try:
-                save_run(self.checkpoint, self.run, self.identity)
+                save_run(self.checkpoint, run, self.identity)
             except FileError as error:
                 self.warned = warn_once(error, self.warned)
             self.saved = now

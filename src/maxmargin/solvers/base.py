@@ -54,6 +54,14 @@ class Learns(Protocol):
         """Take it into `state`."""
 
 
+@runtime_checkable
+class Divisible(Protocol):
+    """A solver whose first step is long, and can be cut short."""
+
+    def advance_within(self, problem: Any, state: Any, rng: np.random.Generator, visits: float) -> Status | None:
+        """Advance by visiting no more than `visits` rows; EPOCH_LIMIT if that cut the step short."""
+
+
 def rows_at_once(problem: Problem) -> int:
     """How many rows one call of `advance` visits at most."""
     return max(1, int(WORK / (row_length(problem.rows) + ROW)))

@@ -85,8 +85,17 @@ class InteriorPoint:
 
     def advance(self, problem: Problem, state: Interior, rng: np.random.Generator) -> Status | None:
         """One step; before the first, inside. Where rounding leaves none, that is the end."""
+        return self.advance_within(problem, state, rng, np.inf)
+
+    def advance_within(
+        self, problem: Problem, state: Interior, rng: np.random.Generator, visits: float
+    ) -> Status | None:
+        """The same; with fewer visits than that takes, the way inside, or as much of it as they allow."""
+        last = state.visited + visits
         if not len(state.margins):
-            move_inside(problem, state, rng)
+            move_inside(problem, state, rng, visits)
+        if state.visited + PASSES * problem.n > last:
+            return Status.EPOCH_LIMIT
         some = examples(problem)
         try:
             step, t = Equations(problem, some, state.of(some)).step()
@@ -208,12 +217,15 @@ def examples(problem: Problem) -> Any:
     return slice(None) if len(problem.counted) == problem.n else problem.counted
 
 
-def move_inside(problem: Problem, state: Interior, rng: np.random.Generator) -> None:
-    """A few epochs of dual coordinate descent, then away from every wall."""
+def move_inside(problem: Problem, state: Interior, rng: np.random.Generator, most: float) -> None:
+    """A few epochs of dual coordinate descent, no more than `most` visits, then away from every wall."""
     descent, C, primal = DualCoordinate(), problem.C, Primal(problem)
     dual = descent.start(problem, Point(alpha=state.alpha))
-    while dual.visited < EPOCHS * len(problem.counted):
+    visited = 0  # in the last step, and likely in the next
+    while dual.visited < EPOCHS * len(problem.counted) and dual.visited + visited <= most:
+        before = dual.visited
         descent.advance(problem, dual, rng)
+        visited = dual.visited - before
     state.v = primal.joined(dual.w.copy(), dual.b)
     state.margins = problem.y * primal.scores(state.v)
     state.alpha = np.clip(dual.alpha, INSIDE * C, (1.0 - INSIDE) * C)

@@ -26,6 +26,7 @@ import numpy as np
 from maxmargin.certificate import Certified, Point, certify
 from maxmargin.compiled import compiled
 from maxmargin.dual_terms import DualTerm, excess, softened
+from maxmargin.outcome import Status
 from maxmargin.passes import combination_with_bias, sum_of_chunks
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import Rows, axpy, dot
@@ -48,6 +49,7 @@ LEAST_SHARE = 20  # but at least one row of so many does
 SEEN = 1 << 15  # rows that tell how wide the band is
 STEPS = 40  # Newton steps in a round, at most
 FEW_STEPS = 12
+STEP_VISITS = 2  # of each row in one step, at most
 AT_ONCE = 64  # rows
 HELD = 0.01
 
@@ -94,13 +96,20 @@ class SecondOrder:
             state.epsilon *= TIGHTER * float(max(np.sqrt(min(far, 1.0)), LEAST)) / CAREFUL**ROUNDS_ON_SAMPLE
         state.given = False
 
-    def advance(self, problem: Problem, state: Rounds, rng: np.random.Generator) -> None:
+    def advance(self, problem: Problem, state: Rounds, rng: np.random.Generator) -> Status | None:
         """One round; before the first, a few on a sample."""
+        return self.advance_within(problem, state, rng, np.inf)
+
+    def advance_within(self, problem: Problem, state: Rounds, rng: np.random.Generator, visits: float) -> Status | None:
+        """The same; with fewer visits than that takes, as many Newton steps as they allow."""
+        last = state.visited + visits
         if state.round == 0:
-            try_on_sample(problem, state, rng)
-        there, visits, steps = by_bands(Part.of(problem, state.alpha, state.epsilon), state.v)
+            try_on_sample(problem, state, rng, visits - problem.n)
+        there, visited, steps, cut = by_bands(
+            Part.of(problem, state.alpha, state.epsilon), state.v, last - state.visited
+        )
         state.v = there.v
-        state.visited += visits
+        state.visited += visited
         state.round += 1
         if steps < STEPS:
             state.alpha = there.q
@@ -108,6 +117,7 @@ class SecondOrder:
         else:
             state.epsilon *= CAREFUL
         state.epsilon = max(state.epsilon, LEAST * first_epsilon(problem))
+        return Status.EPOCH_LIMIT if cut else None
 
     def point(self, problem: Problem, state: Rounds) -> Point:
         """v, and for hinge the multipliers; a smooth loss gives α by the margins."""
@@ -259,23 +269,26 @@ def gained(term, margins, alpha, epsilon, q, change, t):
     return total
 
 
-def by_bands(whole: Part, v: np.ndarray) -> tuple[Place, int, int]:
+def by_bands(whole: Part, v: np.ndarray, most: float) -> tuple[Place, int, int, bool]:
     """Minimise over the whole by minimising over bands, and going towards their answer as far as the whole agrees.
 
-    The place, the rows visited, and the steps.
+    The place, the rows visited, the steps, and whether `most` visits were too few for another one.
     """
     here, n = whole.enter(v), len(whole.y)
     visits, steps, wider, first = n, 0, 1.0, off_balance(whole.ridge, here.gradient)
     while True:
         if whole.balanced(here, first) or steps >= STEPS:
-            return here, visits, steps
+            return here, visits, steps, False
+        if visits + STEP_VISITS * n > most:
+            return here, visits, steps, True
         band = rows_in_band(whole, here.margins, wider)
         if 2 * len(band) > n:
             step = whole.step(here)
             steps += 1
         else:
             part = whole.restricted(band, here)
-            there, visited = minimise(part, part.at(here.v, here.margins[band]))
+            left = most - visits - STEP_VISITS * n
+            there, visited = minimise(part, part.at(here.v, here.margins[band]), left)
             step = there.v - here.v
             visits += visited
             steps += max(1, visited // (2 * len(band)))  # those on a band are cheaper: two count as one
@@ -284,12 +297,15 @@ def by_bands(whole: Part, v: np.ndarray) -> tuple[Place, int, int]:
         wider = 1.0 if length > 0.5 else 4.0 * wider
 
 
-def minimise(part: Part, here: Place) -> tuple[Place, int]:
-    """Newton steps until the force of the rows is r v, as exactly as this ε deserves: the place, and rows visited."""
+def minimise(part: Part, here: Place, most: float) -> tuple[Place, int]:
+    """Newton steps until the force of the rows is r v, as exactly as this ε deserves: the place, and rows visited.
+
+    Fewer steps where they would take more than `most` visits.
+    """
     visits = len(part.y)
     first = off_balance(part.ridge, here.gradient)
     for _ in range(STEPS):
-        if part.balanced(here, first):
+        if part.balanced(here, first) or visits + STEP_VISITS * len(part.y) > most:
             break
         here, _, visited = part.go(here, part.step(here))
         visits += visited
@@ -319,10 +335,10 @@ def rows_in_band(part: Part, margins: np.ndarray, wider: float) -> np.ndarray:
     return np.flatnonzero(outside <= wider * width)
 
 
-def try_on_sample(problem: Problem, state: Rounds, rng: np.random.Generator) -> None:
-    """The first rounds, on a sample whose C is larger by as much as it is smaller; if there are rows enough."""
+def try_on_sample(problem: Problem, state: Rounds, rng: np.random.Generator, most: float) -> None:
+    """The first rounds, on a sample whose C is larger by as much as it is smaller; if rows and visits are enough."""
     size = max(problem.n // SHARE, ENOUGH * len(state.v))
-    if 4 * size > problem.n:
+    if 4 * size > problem.n or ROUNDS_ON_SAMPLE * size > most:
         return
     chosen = np.sort(rng.choice(problem.n, size, replace=False))
     share = size / problem.n
@@ -332,7 +348,8 @@ def try_on_sample(problem: Problem, state: Rounds, rng: np.random.Generator) -> 
         rows=pick(problem.rows, chosen, problem.threads), y=problem.y[chosen], term=problem.loss.dual_term(C),
     )  # fmt: skip
     for _ in range(ROUNDS_ON_SAMPLE):
-        there, visits = minimise(part, part.enter(state.v))
+        there, visits = minimise(part, part.enter(state.v), most - size)
+        most -= visits
         part = replace(part, alpha=there.q, epsilon=part.epsilon / CAREFUL)
         state.v = there.v
         state.visited += visits
