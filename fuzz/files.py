@@ -123,6 +123,7 @@ class FileRunner:
     """Mutants of the files in `folder`/corpus; what is found is saved in `folder`."""
 
     folder: Path
+    formats: tuple[str, ...] = tuple(FORMATS)
     name: str = "files"
     limit_seconds: float = 10.0
 
@@ -139,7 +140,7 @@ class FileRunner:
     def prepare(self) -> None:
         """Read every whole file in every way, which compiles; then limit the memory."""
         self.scratch = Path(tempfile.mkdtemp(dir=self.base))
-        for form in FORMATS:
+        for form in self.formats:
             (self.place(form) / "whole").symlink_to(self.folder / "corpus" / form)
             for path in self.whole[form]:
                 self.try_whole(form, path)
@@ -163,7 +164,7 @@ class FileRunner:
         """The whole files of each format."""
         return {
             form: sorted(path for path in (self.folder / "corpus" / form).iterdir() if path.name[0] != ".")
-            for form in FORMATS
+            for form in self.formats
         }
 
     def place(self, form: str) -> Path:
@@ -175,7 +176,8 @@ class FileRunner:
     def mutant(self, seed: int) -> tuple[str, str, bytes, np.random.Generator]:
         """The format, the name and the bytes of a mutant."""
         rng = np.random.default_rng([seed, 3])
-        form = str(rng.choice(list(FORMATS), p=list(FORMATS.values())))
+        shares = np.array([FORMATS[form] for form in self.formats])
+        form = str(rng.choice(self.formats, p=shares / shares.sum()))
         paths = self.whole[form]
         path, other = (paths[rng.integers(len(paths))] for _ in range(2))
         return form, path.name, mutate(rng, form, path, other.read_bytes()), rng

@@ -7,11 +7,14 @@ whatever the time. One case again, with all that is seen of it: python fuzz/run.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,7 @@ from fuzz.invariances import InvarianceRunner  # noqa: E402
 from fuzz.kills import KillRunner  # noqa: E402
 from fuzz.tally import Tally  # noqa: E402
 from fuzz.workers import campaign, quieten  # noqa: E402
+from maxmargin.compiled import cache_root  # noqa: E402
 
 SHARES = {"linear": 0.34, "kernel": 0.18, "files": 0.28, "kills": 0.1, "invariances": 0.07, "concurrency": 0.03}
 GROUPS = {"certificates": ["linear", "kernel"], "kills": ["disks", "kills"]}
@@ -37,32 +41,50 @@ SHOWN = 5  # findings of a kind
 LONGEST = 420  # characters of one
 
 
-def runner_of(part: str, folder: Path) -> Any:
+def runner_of(part: str, folder: Path, formats: str | None = None) -> Any:
     """What runs the cases of a part."""
     if part == "files":
-        return FileRunner(folder)
+        return FileRunner(folder, tuple(formats.split(","))) if formats else FileRunner(folder)
     runners = (LinearRunner, KernelRunner, KillRunner, DiskRunner, InvarianceRunner, ConcurrencyRunner)
     return {runner().name: runner for runner in runners}[part]()
 
 
-def run_part(part: str, folder: Path, count: int | None, seconds: float, first: int, workers: int) -> Tally:
+def run_part(part: str, folder: Path, count: int | None, seconds: float, asked: argparse.Namespace) -> Tally:
     """One part, to its count or for its time."""
-    runner = runner_of(part, folder)
+    runner, first, workers = runner_of(part, folder, asked.formats), asked.seed, asked.workers
     if part == "disks":
         count, workers = CHECKS, 1
     try:
-        if count is not None:
-            return campaign(runner, count, MOST_SECONDS, first, workers)
-        return campaign(runner, 10**9, seconds, first, workers)
+        with indices_checked(part == "files"):
+            return campaign(runner, *((10**9, seconds) if count is None else (count, MOST_SECONDS)), first, workers)
     finally:
         if part == "files":
             runner.close()
 
 
-def run_one(case: str, folder: Path) -> int:
+@contextmanager
+def indices_checked(wanted: bool) -> Iterator[None]:
+    """Compiled code of new processes checks every index: one out of bounds is an error, not a chance of a crash.
+
+    Its machine code is kept apart from that of users.
+    """
+    if not wanted:
+        yield
+        return
+    before = dict(os.environ)
+    os.environ["NUMBA_BOUNDSCHECK"] = "1"
+    os.environ["MAXMARGIN_CACHE_DIR"] = str(cache_root() / "checked")
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def run_one(case: str, folder: Path, formats: str | None) -> int:
     """One case in this process, and all that is found."""
     part, _, seed = case.partition(":")
-    runner, tally = runner_of(part, folder), Tally()
+    runner, tally = runner_of(part, folder, formats), Tally()
     quieten()
     runner.prepare()
     runner.run(int(seed), tally)
@@ -144,6 +166,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="the first seed of each part")
     parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument("--write", help="a file for the report")
+    parser.add_argument("--formats", help="comma-separated, of the mutated files: text, csv, arrow, checkpoint, ...")
     parser.add_argument("--seed-only", help="one case, such as linear:12345")
     for part in SHARES:
         parser.add_argument(f"--{part}", type=int, help=f"so many cases of {part}, whatever the time")
@@ -155,14 +178,14 @@ def main() -> int:
     asked = arguments()
     folder = Path(tempfile.mkdtemp(prefix="maxmargin-campaign-"))
     if asked.seed_only:
-        return run_one(asked.seed_only, folder)
+        return run_one(asked.seed_only, folder, asked.formats)
     began, tallies = time.monotonic(), {}
     parts = parts_of(asked.parts)
     counts = {part: getattr(asked, part, None) for part in parts}
     shares = {part: SHARES.get(part, 0.0) for part in parts if counts[part] is None}
     for part in parts:
         seconds = 60.0 * asked.minutes * shares.get(part, 0.0) / (sum(shares.values()) or 1.0)
-        tallies[part] = run_part(part, folder, counts[part], seconds, asked.seed, asked.workers)
+        tallies[part] = run_part(part, folder, counts[part], seconds, asked)
         print(summary({part: tallies[part]}), file=sys.stderr)
     command = " ".join(["python", "fuzz/run.py", *sys.argv[1:]])
     publish(report_of(tallies, command, time.monotonic() - began), asked.write)

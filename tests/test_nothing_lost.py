@@ -310,6 +310,8 @@ def crafted(words, tensors):
         yield "a false certificate", {**words, "best": lie}, tensors
         yield "random numbers", {**words, "rng": {"bit_generator": "MT19937"}}, tensors
         yield "position", {**words, "state": {**words["state"], "position": 10**6}}, tensors
+        amid = {"position": 1, "kept": len(tensors["state.order"])}
+        yield "more kept than visited", {**words, "state": {**words["state"], **amid}}, tensors
         yield "loop", {**words, "loop": {**words["loop"], "ended": "never"}}, tensors
     else:
         yield "outside the box", words, {**tensors, "alpha": tensors["alpha"] + 1e9}

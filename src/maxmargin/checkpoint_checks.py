@@ -49,6 +49,8 @@ def check_together(arrays: dict[str, np.ndarray], numbers: dict[str, Any], varia
     for name, array_name in COUNTS.items():
         if numbers.get(name, 0) > lengths.get(array_name, variables):
             raise ValueError(f"{name} is {numbers[name]}")
+    if 0 < numbers.get("position", 0) < numbers.get("kept", 0):
+        raise ValueError(f"kept is {numbers['kept']} after {numbers['position']} visits")
     if lengths.get("violations", 0) < lengths.get("order", 0) and "violations" in lengths:
         raise ValueError("violations is shorter than order")
     if numbers.get("count", 0) and not lengths.get("total", 1):
