@@ -44,14 +44,16 @@ from maxmargin.passes import (
 from maxmargin.problem import Problem
 from maxmargin.rounding import (
     LOSS,
-    SMALLEST,
     UNIT,
     additions_of_blocks,
     additions_of_sum,
+    dual_bound,
     dual_sums,
     gamma,
+    length,
     loss_sums,
     margin_error,
+    price_of_balance,
 )
 
 ALL = slice(None)
@@ -257,8 +259,9 @@ def greatest(one: Side, other: Side) -> Side:
 
 def primal_side(problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes: Sizes | None = None) -> Side:
     """P(w, b) from its scores, rounded up."""
-    norm = problem.norm(w, b)
-    sizes = sizes or Sizes(length(w), problem.norms)
+    square = float(np.sum(np.square(w)))
+    norm = problem.norm_of(square, b)
+    sizes = sizes or Sizes(length(square, len(w)), problem.norms)
     error = margin_error(problem.longest, sizes.reach, b)
     if problem.loss is HARD_MARGIN:
         margins = (problem.y * (f + b) - (error[0] * sizes.rows + error[1]))[problem.counted]
@@ -271,30 +274,21 @@ def primal_side(problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes:
 
 def dual_side(problem: Problem, alpha: np.ndarray, w: np.ndarray, sizes: Sizes | None = None) -> Side:
     """D(α) from w = w(α) as it was computed, rounded down."""
-    terms, total, balance, reach = dual_sums(alpha, problem.y, problem.dual_term, problem.norms, problem.threads)
-    added = gamma(additions_of_blocks(problem.n) + LOSS)
-    off = abs(balance) + added * total
+    sums = dual_sums(alpha, problem.y, problem.dual_term, problem.norms, problem.threads)
+    added = gamma(max(additions_of_blocks(problem.n), additions_of_sum(len(w))) + LOSS)
+    off = abs(sums.balance) + added * sums.total
     if sizes is not None and problem.bias != "none":
-        balance = fsum((alpha * problem.y).tolist())
-        off = abs(balance) * (1.0 + 4.0 * UNIT)
-    scaled = min(2.0 * off / total, 1.0) if problem.bias == "free" and total > 0.0 else 0.0
+        sums = sums._replace(balance=fsum((alpha * problem.y).tolist()))
+        off = abs(sums.balance) * (1.0 + 4.0 * UNIT)
+    shrunk = price_of_balance(off, sums.total) if problem.bias == "free" else 0.0
+    square = float(np.sum(np.square(w)))
     if sizes is None or sizes.columns is None:
-        error = (problem.steps + scaled) * reach * (1.0 + 1e-9)
-        growth = length(w) * error + 0.5 * error * error
+        error = (problem.steps + shrunk) * sums.reach * (1.0 + 1e-9)
+        growth = length(square, len(w)) * error + 0.5 * error * error
     else:
-        errors = 4.0 * UNIT * np.abs(w) + (4.0 * problem.steps**2 + scaled) * sizes.columns
+        errors = 4.0 * UNIT * np.abs(w) + (4.0 * problem.steps**2 + shrunk) * sizes.columns
         growth = float(np.sum(np.abs(w) * errors)) + 0.5 * float(np.sum(np.square(errors)))
-    if problem.bias_square:
-        growth += problem.bias_square * off * (off - abs(balance)) + gamma(8) * problem.bias_square * off * off
-    norm = problem.norm(w, problem.bias_square * balance)
-    lost = added * (2.0 * total + abs(terms)) + gamma(additions_of_sum(len(w)) + 8) * norm
-    lost += scaled * (total + abs(terms)) + growth * (1.0 + 1e-12) + SMALLEST
-    return Side(terms - norm - lost, lost)
-
-
-def length(w: np.ndarray) -> float:
-    """‖w‖, rounded up."""
-    return float(np.sqrt(np.sum(np.square(w)))) * (1.0 + gamma(additions_of_sum(len(w)) + 4)) + SMALLEST
+    return Side(*dual_bound(sums, off, 0.5 * square, growth, problem.bias_square, shrunk, added))
 
 
 def dual_point(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -349,7 +343,8 @@ def with_best_bias(
     if problem.bias == "free":
         b = best_bias(f, problem.y, problem.C, problem.loss, guess, problem.threads)
     if problem.loss is HARD_MARGIN:
-        slope, constant = margin_error(problem.longest, length(w), b)
+        reach = length(float(np.sum(np.square(w))), len(w))
+        slope, constant = margin_error(problem.longest, reach, b)
         margins = problem.y * (f + b) - 1.5 * (slope * problem.norms + constant)  # the longer w has errors of its own
         if (shortest := float(np.min(margins[problem.counted]))) > 0.0:
             longer = (1.0 + 16.0 * UNIT) / shortest

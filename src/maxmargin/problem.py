@@ -158,8 +158,12 @@ class Problem:
 
     def norm(self, w: np.ndarray, b: float) -> float:
         """½‖w‖² + b²/(2B²); nothing where nothing is regularised."""
+        return self.norm_of(float(np.sum(np.square(w))), b)  # not BLAS: its sums depend on its threads
+
+    def norm_of(self, square: float, b: float) -> float:
+        """The same, given ‖w‖²."""
         bias_part = 0.5 * b * b / self.bias_square if self.bias_square else 0.0
-        return self.ridge * (0.5 * float(np.sum(np.square(w))) + bias_part)  # not BLAS: its sums depend on its threads
+        return self.ridge * (0.5 * square + bias_part)
 
 
 def pose(

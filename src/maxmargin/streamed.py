@@ -23,7 +23,7 @@ from maxmargin.errors import DataError, FileError
 from maxmargin.labels import show
 from maxmargin.losses import Loss
 from maxmargin.passes import add_combination, scores
-from maxmargin.rounding import LOSS, PAIRWISE, SMALLEST, gamma, margin_error
+from maxmargin.rounding import LOSS, PAIRWISE, SMALLEST, DualSums, dual_bound, gamma, margin_error, price_of_balance
 from maxmargin.rows.expand import Expansion
 from maxmargin.rows.memory import (
     Rows,
@@ -223,15 +223,15 @@ class Ride:
 
     def dual_side(self) -> tuple[float, float]:
         """D(α) rounded down, and by how much."""
-        problem = self.problem
-        norm = problem.norm(self.sums, problem.bias_square * self.balance)
-        off = abs(self.balance) + gamma(PAIRWISE + self.blocks) * self.total
-        scaled = min(2.0 * off / self.total, 1.0) if problem.bias == "free" and self.total > 0.0 else 0.0
-        error = (gamma(self.n + 8) + scaled) * float(np.sqrt(self.alpha_squares * self.squares))
-        rounding = self.length(problem.norm(self.sums, 0.0)) * error + 0.5 * error * error
-        rounding += problem.bias_square * off * (off - abs(self.balance)) + scaled * (self.total + abs(self.worth))
-        rounding += gamma(2 * PAIRWISE + LOSS + self.blocks) * (2.0 * self.total + abs(self.worth) + 2.0 * norm)
-        return self.worth - norm - rounding, rounding
+        problem, half_square = self.problem, self.problem.norm(self.sums, 0.0)
+        reach = float(np.sqrt(self.alpha_squares * self.squares)) * (1.0 + gamma(2 * PAIRWISE + self.blocks))
+        sums = DualSums(self.worth, self.total, self.balance, reach)
+        added = gamma(2 * PAIRWISE + LOSS + self.blocks)
+        off = abs(self.balance) + added * self.total
+        shrunk = price_of_balance(off, self.total) if problem.bias == "free" else 0.0
+        error = (gamma(self.n + 8) + shrunk) * reach
+        growth = self.length(half_square) * error + 0.5 * error * error
+        return dual_bound(sums, off, half_square, growth, problem.bias_square, shrunk, added)
 
     def length(self, half_square: float) -> float:
         """‖w‖ of ½‖w‖², rounded up."""
