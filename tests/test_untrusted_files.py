@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 from scipy import sparse
 
 import maxmargin
-from maxmargin import training
+from maxmargin import budget, training
 from maxmargin.cli import run
 from maxmargin.errors import DataError, FileError, MaxmarginError
 from maxmargin.rows import parquet_pages
@@ -796,7 +796,18 @@ def test_a_kernel_on_too_many_features_is_refused_with_the_number(settings):
 
 
 def test_a_linear_model_on_too_many_features_is_refused_with_the_number():
-    refused(wide(), [0, 1, 0, 1], match="1099511627776 features are more than fit in memory")
+    refused(wide(), [0, 1, 0, 1], match=r"1,099,511,627,776 features: .* 3 vectors .* take 26388\.3GB of the .* there")
+
+
+def test_features_are_held_against_the_memory_of_the_machine_and_not_against_an_allocation(monkeypatch):
+    monkeypatch.setattr("maxmargin.budget.total_memory", lambda: 2e9)
+    X = sparse.csr_array((np.ones(4), np.array([0, 5, 2**27 - 1, 7]), np.arange(5)), shape=(4, 2**27))
+    text = refused(
+        X, [0, 1, 0, 1], match=r"134,217,728 features: .* 3 vectors .* take 3\.3GB of the 2GB that there are"
+    )
+    assert "number the features anew" in text
+    refused(X[:, : 2**26], [0, 1, 2, 2], match=r"67,108,864 features: .* 5 vectors .* take 2\.7GB of the 2GB")
+    budget.check_features(2**26)
 
 
 def test_memory_that_is_not_there_is_said_with_the_number(monkeypatch):
