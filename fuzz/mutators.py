@@ -156,6 +156,8 @@ def mutate(rng: Random, form: str, path: Path, other: bytes) -> bytes:
         return edit_tensors(rng, data)
     if form == "blocks" and rng.random() < 0.3:
         return edit_block_metadata(rng, data)
+    if form == "parquet" and rng.random() < 0.3:
+        return edit_page_header(rng, data)
     some = BYTES if form in ("text", "csv", "dna", "libsvm_model") else BINARY
     if path.suffix in UNPACKERS and rng.random() < 0.5:
         unpack, pack = UNPACKERS[path.suffix]
@@ -252,6 +254,22 @@ def edit_json(rng: Random, words: Any) -> Any:
         place = int(rng.integers(len(words)))
         return [*words[:place], edit_json(rng, words[place]), *words[place + 1 :]]
     return LEAVES[rng.integers(len(LEAVES))]
+
+
+def edit_page_header(rng: Random, data: bytes) -> bytes:
+    """A Parquet file with a page header that lies: type, sizes or counts, in as many bytes as before or in five."""
+    from pyarrow import BufferReader, parquet
+
+    metadata = parquet.read_metadata(BufferReader(data))
+    column = metadata.row_group(0).column(int(rng.integers(metadata.num_columns)))
+    start = column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
+    ends = [k for k in range(start, start + 16) if data[k] < 128]
+    number = int(rng.choice([1, 1, 1, 3, 3, 5]))  # a byte announces each number: 1 is the type's, 3 and 5 the sizes'
+    first, stop = ends[number - 1] + 1, ends[number] + 1
+    longer = rng.random() < 0.3
+    bits = [127] * 4 + [int(rng.integers(16))] if longer else rng.integers(128, size=stop - first).tolist()
+    coded = bytes(low | (128 if k < len(bits) - 1 else 0) for k, low in enumerate(bits))
+    return data[:first] + coded + data[stop:]
 
 
 def edit_block_metadata(rng: Random, data: bytes) -> bytes:

@@ -206,3 +206,13 @@ def test_a_container_has_no_more_memory_than_it_is_allowed(limit, used, tmp_path
     assert free_memory() == 0
     (tmp_path / limit).write_text("max\n")
     assert free_memory() > 0.5 * whole
+
+
+@pytest.mark.parametrize("limit", cores.USED)
+def test_the_memory_of_a_container_is_its_limit(limit, tmp_path, monkeypatch):
+    monkeypatch.setattr(cores, "CONTAINER", (tmp_path / limit, tmp_path / "none" / limit))
+    assert cores.total_memory() == cores.physical_memory()
+    (tmp_path / limit).write_text("1000000\n")
+    assert cores.total_memory() == 1_000_000
+    (tmp_path / limit).write_text("max\n")
+    assert cores.total_memory() == cores.physical_memory()

@@ -3,6 +3,7 @@
 What could end the interpreter runs in a process of its own.
 """
 
+import base64
 import bz2
 import gzip
 import json
@@ -13,13 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pyarrow.parquet import encryption
 from safetensors.numpy import save_file
 from scipy import sparse
 
 import maxmargin
-from maxmargin import training
+from maxmargin import budget, training
 from maxmargin.cli import run
 from maxmargin.errors import DataError, FileError, MaxmarginError
+from maxmargin.rows import parquet_pages
 from maxmargin.rows.open_source import open_source
 from maxmargin.tensorfile import digest, read_tensors, write_tensors
 
@@ -211,6 +214,167 @@ def test_a_batch_that_says_it_is_larger_than_it_is_is_refused(tmp_path):
     for size in (1 << 62, 1 << 33, -7):
         path.write_bytes(whole.replace(stated, size.to_bytes(8, "little", signed=True)))
         refused(path, memory="20MB", match="x.arrow: ")
+
+
+# Parquet
+
+
+def varint(value, size):
+    """A number in so many bytes of seven bits each."""
+    return bytes(value >> 7 * k & 127 | (128 if k < size - 1 else 0) for k in range(size))
+
+
+def behind(data, at):
+    """Where the varint that begins there ends."""
+    return next(k for k in range(at, len(data)) if data[k] < 128) + 1
+
+
+def with_page_sizes(path, unpacked, packed=None):
+    """The bytes of a file whose last column has one page, with other sizes in its header: 0x15 announces each.
+
+    The checksum that follows the sizes gives its place to them, so that no other byte moves.
+    """
+    data = path.read_bytes()
+    at = parquet.read_metadata(path).row_group(0).column(1).data_page_offset
+    first = at + 3
+    second = behind(data, first) + 1
+    checksum = behind(data, second) + 1
+    end = behind(data, checksum)
+    assert data[at:first] == b"\x15\x00\x15"
+    assert data[end] == 0x1C
+    said = sum((data[second + k] & 127) << 7 * k for k in range(checksum - 1 - second))
+    coded = said if packed is None else packed << 1 ^ packed >> 63
+    sizes = varint((unpacked << 1 ^ unpacked >> 63) & 0xFFFFFFFF, 5) + b"\x15"
+    return data[:first] + sizes + varint(coded, end - first - len(sizes)) + b"\x2c" + data[end + 1 :]
+
+
+def checksummed(path, codec="zstd"):
+    """A small file of that compression, with checksums in its page headers."""
+    table = pa.table({"label": labels(), "x": np.arange(ROWS) * 1.0})
+    parquet.write_table(table, path, compression=codec, use_dictionary=False, write_page_checksum=True)
+    return path
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "lz4", "zstd"])
+def test_a_page_larger_than_its_column_chunk_is_refused(codec, tmp_path):
+    path = checksummed(tmp_path / "x.parquet", codec)
+    path.write_bytes(with_page_sizes(path, 2**31 - 1))
+    refused(path, match=r"x.parquet: .*damaged \(a page of 2,147,483,647 bytes in a column chunk of \d+\)")
+
+
+@pytest.mark.parametrize(
+    ("unpacked", "packed", "message"),
+    [
+        (-1, None, "field 2 is -1"),
+        (100, -1, "field 3 is -1"),
+        (100, 4000, "a page ends at"),
+        (100, 2**31 - 1, "a page ends"),
+    ],
+)
+def test_page_headers_that_are_wrong_are_refused(unpacked, packed, message, tmp_path):
+    path = checksummed(tmp_path / "x.parquet")
+    path.write_bytes(with_page_sizes(path, unpacked, packed))
+    refused(path, match=f"x.parquet: .*damaged .{message}")
+
+
+def test_pages_beyond_the_budget_are_refused_before_they_are_unpacked(tmp_path):
+    n, d = 8000, 1000
+    values = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(n * d)), d)
+    path, good = tmp_path / "bomb.parquet", checksummed(tmp_path / "good.parquet")
+    parquet.write_table(pa.table({"label": labels(n), "values": values}), path, compression="zstd",
+                        use_dictionary=False, data_page_size=1 << 30)  # fmt: skip
+    assert path.stat().st_size < 50_000
+    taken, message = in_a_process(PEAK, path, good).split(" ", 1)
+    assert int(taken) < 10_000_000
+    assert "bomb.parquet: row group 0, one page of each column at a time, takes 64.2MB unpacked, the limit" in message
+
+
+def test_lists_in_a_parquet_footer_are_no_longer_than_it_is(tmp_path):
+    path, good = tmp_path / "x.parquet", checksummed(tmp_path / "good.parquet")
+    schema, rows = b"\x15\x02\x19\x1c\x48\x01a\x00", b"\x16\x28"
+    for many in (b"\x19\x1c\x19\xfc" + varint(999_999, 3), b"\x19\xfc" + varint(999_999, 3) + b"\x19\x0c\x00"):
+        footer = schema + rows + many + bytes(20)
+        path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+        taken, message = in_a_process(PEAK, path, good).split(" ", 1)
+        assert int(taken) < 10_000_000
+        assert "x.parquet: is not a Parquet file, or it is cut short or damaged" in message
+
+
+def test_a_parquet_footer_cut_anywhere_is_refused(tmp_path):
+    path = checksummed(tmp_path / "x.parquet")
+    data = path.read_bytes()
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    for stop in range(start, len(data) - 8, 7):
+        path.write_bytes(data[:stop] + (stop - start).to_bytes(4, "little") + b"PAR1")
+        refused(path, match="x.parquet: ")
+    for nested in (b"\x1c", b"\x19", b"\x1b\x01\xcc", b"\x19\xfc\xff\xff\xff\xff\x0f"):
+        path.write_bytes(b"PAR1" + 10_000 * nested + (10_000 * len(nested)).to_bytes(4, "little") + b"PAR1")
+        refused(path, match="x.parquet: .*damaged")
+
+
+def test_column_chunks_named_more_than_once_are_refused():
+    chunk = parquet_pages.Chunk(4, 1004, 10, 1000, 8)
+    with pytest.raises(ValueError, match="column chunks of 3,000 bytes in a file of 2,000"):
+        parquet_pages.check_total([parquet_pages.Group([chunk] * 3, 3000, 10)], 2000)
+
+
+FORMS = {
+    "numbers": {"label": labels(), "a": pa.array(np.arange(ROWS) % 3.0), "b": pa.array(np.arange(ROWS) % 2 == 0),
+                "c": pa.array(np.arange(ROWS, dtype=np.float32)), "d": pa.array(np.arange(ROWS) + 2**40)},
+    "names": {"label": pa.array(["yes" * 9000, "no"] * (ROWS // 2)), "a": pa.array(np.arange(ROWS) * 1.0)},
+    "lists": sparse_columns(),
+    "fixed": {"label": labels(), "values": pa.FixedSizeListArray.from_arrays(pa.array(np.arange(2.0 * ROWS)), 2)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "lz4", "zstd", "brotli"])
+def test_parquet_files_of_every_form_are_read(form, version, codec, tmp_path):
+    table, path = pa.table(FORMS[form]), tmp_path / "x.parquet"
+    for dictionary, index, group, page in ((True, False, None, None), (False, True, 7, 16), (True, True, 3, 1 << 20)):
+        parquet.write_table(table, path, compression=codec, data_page_version=version, use_dictionary=dictionary,
+                            write_page_index=index, row_group_size=group, data_page_size=page)  # fmt: skip
+        blocks = list(open_source(path).blocks())
+        assert sum(len(block.labels) for block in blocks) == ROWS
+
+
+def test_a_parquet_file_that_does_not_say_how_large_its_columns_are_is_read(tmp_path):
+    path = checksummed(tmp_path / "x.parquet", "snappy")
+    group = parquet.read_metadata(path).row_group(0)
+    data = path.read_bytes()
+    for k in range(2):  # field 6, total_uncompressed_size, which DuckDB had left at 0, and field 7 behind it
+        column = group.column(k)
+        unpacked, packed = (
+            varint(2 * size, 2) for size in (column.total_uncompressed_size, column.total_compressed_size)
+        )
+        assert data.count(b"\x16" + unpacked + b"\x16" + packed) == 1
+        data = data.replace(b"\x16" + unpacked + b"\x16" + packed, b"\x16\x80\x00\x16" + packed)
+    path.write_bytes(data)
+    assert sum(len(block.labels) for block in open_source(path).blocks()) == ROWS
+
+
+class Keys(encryption.KmsClient):
+    """Keys in the clear."""
+
+    def wrap_key(self, key_bytes, master_key_identifier):
+        return base64.b64encode(key_bytes)
+
+    def unwrap_key(self, wrapped_key, master_key_identifier):
+        return base64.b64decode(wrapped_key)
+
+
+@pytest.mark.parametrize("plain_footer", [True, False])
+def test_an_encrypted_parquet_file_is_refused_in_one_line(plain_footer, tmp_path):
+    path, table = tmp_path / "x.parquet", pa.table({"label": labels(), "x": np.arange(ROWS) * 1.0})
+    factory = encryption.CryptoFactory(lambda _: Keys())
+    how = encryption.EncryptionConfiguration(
+        footer_key="footer", column_keys={"column": ["x"]}, plaintext_footer=plain_footer
+    )
+    keys = factory.file_encryption_properties(encryption.KmsConnectionConfig(), how)
+    with parquet.ParquetWriter(path, table.schema, encryption_properties=keys) as writer:
+        writer.write_table(table)
+    refused(path, match="x.parquet: the Parquet file is encrypted: decrypt it first")
 
 
 # Facts of a block file
@@ -632,7 +796,18 @@ def test_a_kernel_on_too_many_features_is_refused_with_the_number(settings):
 
 
 def test_a_linear_model_on_too_many_features_is_refused_with_the_number():
-    refused(wide(), [0, 1, 0, 1], match="1099511627776 features are more than fit in memory")
+    refused(wide(), [0, 1, 0, 1], match=r"1,099,511,627,776 features: .* 3 vectors .* take 26388\.3GB of the .* there")
+
+
+def test_features_are_held_against_the_memory_of_the_machine_and_not_against_an_allocation(monkeypatch):
+    monkeypatch.setattr("maxmargin.budget.total_memory", lambda: 2e9)
+    X = sparse.csr_array((np.ones(4), np.array([0, 5, 2**27 - 1, 7]), np.arange(5)), shape=(4, 2**27))
+    text = refused(
+        X, [0, 1, 0, 1], match=r"134,217,728 features: .* 3 vectors .* take 3\.3GB of the 2GB that there are"
+    )
+    assert "number the features anew" in text
+    refused(X[:, : 2**26], [0, 1, 2, 2], match=r"67,108,864 features: .* 5 vectors .* take 2\.7GB of the 2GB")
+    budget.check_features(2**26)
 
 
 def test_memory_that_is_not_there_is_said_with_the_number(monkeypatch):

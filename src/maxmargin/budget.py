@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from maxmargin.cores import free_memory
+from maxmargin.cores import free_memory, total_memory
 from maxmargin.errors import DataError, ParameterError
 
 UNITS = {
@@ -35,7 +35,7 @@ LINE = 8  # a longer one may take this part of the memory: text, values and the 
 LEAST_BATCH = 16 << 20  # bytes: a record batch that any budget allows; `convert` writes at most 5 MB
 BATCH = 2  # a larger one may take this part of the memory
 COLUMN = 0.25  # of the free memory: what one example of a kernel may take, written out
-SMALL_COLUMN = 1 << 26  # bytes: nobody is asked for the free memory
+SMALL_COLUMN = 1 << 26  # bytes: nobody is asked for the memory of the machine
 LEAST_ROWS = 64 << 20  # bytes of rows in memory that any budget allows: small files are not worth a stream
 
 
@@ -139,6 +139,21 @@ def check_columns(d: int) -> None:
         raise DataError(
             f"{d:,} features: a kernel writes out one example at least, which takes {words(size)} of the "
             f"{words(free_memory())} that are free: number the features anew, without those that are never used"
+        )
+
+
+def check_features(d: int, models: int = 1) -> None:
+    """Refuse so many features that the weights of that many linear models, trained in memory, cannot be held.
+
+    Counted are the least that any solver holds: w of each model, the w that is being trained and w(α) of a certificate,
+    float64 each. An allocation need not fail where there is no such memory: the system promises more than it has.
+    """
+    size = FEATURE * d + 8 * d * (models - 1)
+    if size > SMALL_COLUMN and size > total_memory():
+        raise DataError(
+            f"{d:,} features: training needs {2 + models} vectors of so many weights at least, which take "
+            f"{words(size)} of the {words(total_memory())} that there are: number the features anew, without those "
+            "that are never used, or hash them (expand='hash:2**20')"
         )
 
 

@@ -43,14 +43,32 @@ def free_memory() -> float:
         lines = Path("/proc/meminfo").read_text().splitlines()
         free = next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
     except (OSError, StopIteration, ValueError):
-        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else SOME_MEMORY
+        free = physical_memory()
     return min([free, *map(left_of, CONTAINER)])
+
+
+def total_memory() -> float:
+    """Bytes that the machine has, or a container is allowed: what no program can exceed, whoever else runs."""
+    return min([physical_memory(), *map(limit_of, CONTAINER)])
+
+
+def physical_memory() -> int:
+    """Bytes of the machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else SOME_MEMORY
+
+
+def limit_of(limit: Path) -> float:
+    """What a container is allowed; infinite where there is no limit."""
+    try:
+        return int(limit.read_text())
+    except (OSError, ValueError):
+        return math.inf
 
 
 def left_of(limit: Path) -> float:
     """What a container's limit leaves; infinite where there is none."""
     try:
-        return max(int(limit.read_text()) - int(limit.with_name(USED[limit.name]).read_text()), 0)
+        return max(limit_of(limit) - int(limit.with_name(USED[limit.name]).read_text()), 0)
     except (OSError, ValueError):
         return math.inf
 

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.budget import check_features
 from maxmargin.dual_terms import DualTerm
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.losses import HARD_MARGIN, Loss, find_loss
@@ -181,6 +182,7 @@ def pose(
 ) -> Problem:
     """Check what a user gave and state the problem; `y` is ±1 already, `squared_norms` may be known."""
     check_bias(bias, bias_scale)
+    check_features(count_columns(rows))
     strength, weights = penalty(count_rows(rows), C, lam), checked_weights(weights, y)
     if strength == np.inf:
         problem = without_C(Problem(rows, y, weights, find_loss(loss), bias, bias_scale, threads=threads))
@@ -192,7 +194,7 @@ def pose(
     if not np.all(np.isfinite(problem.C)):
         raise ParameterError(f"C={strength!r} times a weight overflows: scale the weights down, or raise lam")
     check_both_classes(y, problem.C)
-    check_size(problem)
+    check_squares(problem)
     return problem
 
 
@@ -212,12 +214,8 @@ def without_C(problem: Problem) -> Problem:
     return replace(problem, ridge=0.0, bias=bias)
 
 
-def check_size(problem: Problem) -> None:
-    """Refuse what arithmetic or memory cannot hold: a row whose square overflows, more weights than fit."""
-    try:
-        np.empty(problem.d)
-    except (MemoryError, ValueError):
-        raise DataError(f"{problem.d} features are more than fit in memory: number the features anew") from None
+def check_squares(problem: Problem) -> None:
+    """Refuse a row whose square overflows."""
     too_large = np.flatnonzero(~np.isfinite(problem.squared_norms))
     if too_large.size:
         raise DataError(f"row {too_large[0]} (counted from 0) has values whose squares overflow: scale the features")

@@ -12,7 +12,7 @@ import numpy as np
 
 from maxmargin.approximate_model import ApproximateModel
 from maxmargin.approximation import Approximation, checked_approximation
-from maxmargin.budget import checked_memory
+from maxmargin.budget import check_features, checked_memory
 from maxmargin.certificate import Point
 from maxmargin.choose import choose
 from maxmargin.cores import thread_count
@@ -250,6 +250,7 @@ def train(
             probability,
         )  # fmt: skip
         return data.explain(result)
+    check_features(count_columns(data.rows), len(sides(classes)))
     problem = pose(
         data.rows, signs(codes, 1), loss=loss, C=C, lam=lam, weights=weights, bias=bias, bias_scale=bias_scale,
         threads=threads, squared_norms=data.squared_norms,

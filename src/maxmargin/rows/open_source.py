@@ -14,6 +14,7 @@ from maxmargin.errors import FileError
 from maxmargin.files import beginning
 from maxmargin.rows.arrays import ArraySource
 from maxmargin.rows.dna import DnaSource
+from maxmargin.rows.parquet_pages import ENCRYPTED
 from maxmargin.rows.source import Several, Source
 from maxmargin.rows.tables import TableSource
 from maxmargin.rows.text_blocks import BLOCK
@@ -68,6 +69,8 @@ def kind_of(path: Path) -> str:
     """What a file holds: text unless it says otherwise."""
     head = beginning(path, 8)
     kind = next((kind for start, kind in STARTS if head.startswith(start)), None)
+    if head.startswith(ENCRYPTED) and path.suffix == ".parquet":  # without that name it may be a label such as PARENT
+        kind = "parquet"
     return kind or ("csv" if path.name.lower().endswith(CSV) else "text")
 
 

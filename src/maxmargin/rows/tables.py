@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from maxmargin.rows.batches import check_batch, check_label_type, check_number_t
 from maxmargin.rows.block_facts import block_file_facts, check_labels_known, check_rows
 from maxmargin.rows.labels import as_whole
 from maxmargin.rows.memory import Csr, Dense, Rows
+from maxmargin.rows.parquet_pages import RowGroup, row_groups
 from maxmargin.rows.source import START, OneFile, Place, RowBlock
 from maxmargin.rows.take import first_not_finite, not_finite
 
@@ -127,15 +129,23 @@ class TableSource(OneFile):
         kind = compression_of(self.path)
         return pa.CompressedInputStream(file, kind) if kind else file
 
+    @cached_property
+    def row_groups(self) -> list[RowGroup]:
+        """The row groups of a Parquet file: its page headers are read before the first pass, and not again."""
+        return row_groups(self.path, self.limit)
+
     def from_parquet(self, first: int) -> Iterator[tuple[Any, int]]:
         """The row groups of a Parquet file, cut into batches."""
         from pyarrow import parquet
 
+        groups = self.row_groups
+        a_row = max((group.row for group in groups), default=1.0)
+        check_size(int(a_row), self.limit, self.path, "a row")
+        for k, group in enumerate(groups):
+            check_size(group.pages, self.limit, self.path, f"row group {k}, one page of each column at a time,")
+        at_once = max(1, min(AT_ONCE, int(self.capacity / max(a_row, 1.0))))
         with parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=self.capacity) as file:
             total, seen = max(file.metadata.num_rows, 1), 0
-            a_row = max((bytes_of_a_row(file.metadata, k) for k in range(file.metadata.num_row_groups)), default=1.0)
-            check_size(int(a_row), self.limit, self.path, "a row")
-            at_once = max(1, min(AT_ONCE, int(self.capacity / max(a_row, 1.0))))
             for number, batch in enumerate(file.iter_batches(at_once, use_threads=False)):
                 check_size(batch.nbytes, self.limit, self.path, f"batch {number}")
                 check_batch(batch, self.path, number)
@@ -359,12 +369,3 @@ def check_labels(labels: np.ndarray, name: str, first: int = 0) -> None:
 def compression_of(path: Path) -> str | None:
     """By the ending of the name, as CSV files go."""
     return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(path.suffix)
-
-
-def bytes_of_a_row(metadata: Any, group: int) -> float:
-    """About how many bytes a row of this row group of a Parquet file takes, by what the file says of itself.
-
-    The metadata of single columns are not asked for: where they are damaged, pyarrow ends the process.
-    """
-    said = metadata.row_group(group)
-    return max(int(said.total_byte_size), 0) / max(int(said.num_rows), 1)
