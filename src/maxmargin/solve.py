@@ -22,7 +22,7 @@ import time
 import warnings
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from math import log2
 from pathlib import Path
 from threading import Event
@@ -196,20 +196,21 @@ class Loop:
         run, limit = self.run, self.limits.max_epochs
         if limit is None:
             return self.solver.advance(self.problem, run.state, run.rng), None
-        before = replace(run, state=deepcopy(run.state), rng=deepcopy(run.rng))
         if self.epochs == 0.0:
-            return self.first_step(limit, before)
+            return self.first_step(limit)
+        state, numbers = copied(run.state), run.rng.bit_generator.state
         ended = self.solver.advance(self.problem, run.state, run.rng)
         if self.epochs <= limit:
             return ended, None
-        self.run = before
+        run.state, run.rng.bit_generator.state = state, numbers
         return None, Status.EPOCH_LIMIT
 
-    def first_step(self, limit: float, before: Run) -> tuple[Status | None, Status | None]:
+    def first_step(self, limit: float) -> tuple[Status | None, Status | None]:
         """Advance from the start; what is resumed after a step that was cut short is the start."""
         run, solver = self.run, self.solver
         if not isinstance(solver, Divisible):
             return solver.advance(self.problem, run.state, run.rng), None
+        before = replace(run, state=copied(run.state), rng=deepcopy(run.rng))
         ended = solver.advance_within(self.problem, run.state, run.rng, limit * self.problem.n)
         if ended is not Status.EPOCH_LIMIT:
             return ended, None
@@ -411,6 +412,12 @@ class Loop:
         if best.certificate.meets(self.limits.tol) and status not in PROVED:
             status = Status.CONVERGED
         return Outcome(best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.seconds, history)
+
+
+def copied(state: Any) -> Any:
+    """A state of its own arrays."""
+    arrays = {item.name: getattr(state, item.name) for item in fields(state)}
+    return replace(state, **{name: array.copy() for name, array in arrays.items() if isinstance(array, np.ndarray)})
 
 
 def warn_once(error: FileError, warned: bool) -> bool:
