@@ -50,7 +50,7 @@ def test_certificates_hold_in_exact_arithmetic(offset, bias, loss, seed, C):
     check_exactly(result, X, y, C, loss, bias)
 
 
-@pytest.mark.parametrize("seed", range(20, 26))
+@pytest.mark.parametrize("seed", [20, 26])
 @pytest.mark.parametrize("bias", ["regularised", "none"])
 def test_a_timestamp_that_no_bias_can_absorb_is_never_converged_by_mistake(seed, bias):
     X, y = timestamps(seed)
@@ -61,7 +61,7 @@ def test_a_timestamp_that_no_bias_can_absorb_is_never_converged_by_mistake(seed,
     check_exactly(result, X, y, 1e6, bias=bias)
 
 
-@pytest.mark.parametrize("seed", range(20, 32))
+@pytest.mark.parametrize("seed", [20, 23, 26, 29])
 def test_a_timestamp_with_a_free_bias_converges_to_a_true_gap(seed):
     X, y = timestamps(seed)
     result = maxmargin.train(X, y, C=1e6, threads=1)
@@ -213,11 +213,13 @@ def test_the_column_to_blame_is_named():
     assert column_to_blame(take(rows.values[:, :1])) == ""
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6))
 def test_sums_of_numpy_err_by_no_more_than_their_bound(seed):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=int(rng.integers(1, 5000))) * 10.0 ** rng.uniform(-8, 8)
     exact = sum((Fraction(float(value)) for value in values), Fraction(0))
     size = sum((abs(Fraction(float(value))) for value in values), Fraction(0))
-    assert abs(Fraction(float(np.sum(values))) - exact) <= Fraction(gamma(additions_of_sum(len(values)))) * size
+    bound = Fraction(gamma(additions_of_sum(len(values)))) * size
+    for found in (np.sum(values), *np.sum(np.vstack([values, values, values]), axis=1)):
+        assert abs(Fraction(float(found)) - exact) <= bound
