@@ -189,3 +189,14 @@ def check_passes(tensors: dict[str, np.ndarray], words: dict[str, Any], top: flo
             raise ValueError(f"{name} is {words[name]!r}")
     if not np.isfinite(words["b"]):
         raise ValueError(f"b is {words['b']!r}")
+    if {"shifted", "centre"} & set(tensors):
+        check_shift(tensors["shifted"], tensors["centre"], len(w))
+
+
+def check_shift(columns: np.ndarray, centre: np.ndarray, d: int) -> None:
+    """What is subtracted from columns must be one number for each, not 0, of columns in order."""
+    if columns.dtype != np.int64 or columns.ndim != 1 or not columns.size:
+        raise ValueError(f"shifted has the type {columns.dtype} and the shape {columns.shape}")
+    check_vector("centre", centre, columns.size)
+    if columns[0] < 0 or columns[-1] >= d or np.any(np.diff(columns) <= 0) or not np.all(centre):
+        raise ValueError("shifted names columns that do not exist, or not in order, or centre holds a 0")

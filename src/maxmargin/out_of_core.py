@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -32,14 +32,15 @@ from maxmargin.overwriting import holds_something
 from maxmargin.readers import Beside, Brought, Inline, PassEnd
 from maxmargin.rounding import LOSS, gamma
 from maxmargin.rows.cache import RowTooLongError
+from maxmargin.rows.far_columns import Shift
 from maxmargin.rows.memory import count_columns, count_stored
 from maxmargin.rows.source import Place, RowBlock
 from maxmargin.rows.variables import POSITIVE
-from maxmargin.scratch import release, reserved
+from maxmargin.scratch import release, reserved, tidy
 from maxmargin.shelf import Shelf
 from maxmargin.solve import Callback, Keeping, Limits, Outcome, hopeless, progressed, warn_once
 from maxmargin.solvers.passing import Method, Passing
-from maxmargin.streamed import NARROWER, WIDTH, Ride, Streamed, TwoSides
+from maxmargin.streamed import NARROWER, WIDTH, Ride, Streamed, TwoSides, find_shift
 from maxmargin.tensorfile import read_tensors, write_tensors
 
 KIND = "checkpoint of passes"
@@ -62,6 +63,7 @@ class PassedOutcome(Outcome):
     d: int
     nnz: int
     input_d: int
+    shift: Shift | None
 
 
 class Course:
@@ -116,11 +118,20 @@ class Course:
         """Dual steps, in examples."""
         return self.state.visited / max(self.state.n, 1)
 
+    @property
+    def most(self) -> float:
+        """How many values of longer rows are made at a time."""
+        return PIECES * self.budget.block
+
     def go(self) -> PassedOutcome:
         """Read and train until there is a reason to stop."""
         check_keeping(self.keeping, self.identity)
         if self.keeping.checkpoint and self.keeping.resume and holds_something(self.keeping.checkpoint):
             self.restore(self.keeping.checkpoint)
+        elif self.problem.shift is None:
+            self.problem = replace(self.problem, shift=find_shift(self.problem, self.most, self.end_asked))
+            tidy()  # the reader thread takes memory of its own
+            self.pass_began = time.perf_counter()
         reader = Inline(self.pass_over) if self.inline else Beside(self.pass_over)
         status = Status.CONVERGED if self.best.meets(self.limits.tol) else None
         with closing(self.kept):
@@ -178,7 +189,7 @@ class Course:
             for block in self.blocks():
                 signs = self.sides.signs(block.labels, block.first)
                 self.input_d = max(self.input_d, count_columns(block.rows))
-                for part, longer in self.problem.parts(block.rows, PIECES * self.budget.block):
+                for part, longer in self.problem.parts(block.rows, self.most):
                     first, y = block.first + part.start, signs[part]
                     if ride is not None:
                         if first + len(y) > self.state.n:
@@ -322,6 +333,7 @@ class Course:
         return PassedOutcome(
             w, b, state.frozen[: state.n], certificate, status, self.epochs, self.seconds, self.history,
             self.sides, self.passes, state.marks[: state.n], state.d, self.nnz, self.input_d,
+            self.problem.shift,
         )  # fmt: skip
 
     def weights(self, proved: bool) -> np.ndarray:
@@ -339,6 +351,8 @@ class Course:
         state.spell_out()
         n = state.n
         tensors = {"w": state.w, "alpha": state.alphas[:n], "marks": state.marks[:n]}
+        if self.problem.shift is not None:
+            tensors |= {"shifted": self.problem.shift.columns, "centre": self.problem.shift.values}
         words = {
             "identity": self.identity, "b": state.b, "pull": state.pull, "visited": state.visited,
             "width": self.width,
@@ -363,6 +377,8 @@ class Course:
             if not self.problem.features(words["input_d"]) <= len(w) <= len(self.state.all_w):
                 raise ValueError(f"w has {len(w)} entries")
             self.sides.restore(words["seen"])
+        shift = Shift(tensors["shifted"], tensors["centre"]) if "shifted" in tensors else None
+        self.problem = replace(self.problem, shift=shift)
         state = self.state
         state.n, state.d, state.expected = len(alpha), len(w), float(len(alpha))
         state.room_for_rows()

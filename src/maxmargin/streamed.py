@@ -8,11 +8,13 @@ With a free bias the losses are added up for several b side by side, and the bes
 
 Both objectives are rounded apart by a bound on their rounding errors (see rounding and certificate). It needs no norm
 of a single row: by Cauchy and Schwarz, Σ α_i ‖x_i‖ ≤ ‖α‖ ‖X‖ and Σ ‖x_i‖ ≤ √n ‖X‖, with ‖X‖² the sum of all squares.
+
+With a free bias, columns far from 0 are shifted as rows are read (see problem): x − c states the same problem.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,8 +25,10 @@ from maxmargin.errors import DataError, FileError
 from maxmargin.labels import show
 from maxmargin.losses import Loss
 from maxmargin.passes import add_combination, scores
+from maxmargin.problem import FAR
 from maxmargin.rounding import LOSS, PAIRWISE, SMALLEST, DualSums, dual_bound, gamma, margin_error, price_of_balance
 from maxmargin.rows.expand import Expansion
+from maxmargin.rows.far_columns import Shift, first_far
 from maxmargin.rows.memory import (
     Rows,
     count_columns,
@@ -55,6 +59,7 @@ class Streamed:
     identity: str = ""  # what tells the rows from others
     name: str = ""
     expansion: Expansion | None = None
+    shift: Shift | None = None  # of columns far from 0
 
     @property
     def bias_square(self) -> float:
@@ -71,10 +76,10 @@ class Streamed:
         return self.expansion.columns(d) if self.expansion else d
 
     def parts(self, rows: Rows, most: float) -> Iterator[tuple[slice, Rows]]:
-        """Rows as the solver sees them: as they are, or made longer, no more than so many values at a time."""
+        """Rows as the solver sees them: made longer, shifted, no more than so many values at a time."""
         n = count_rows(rows)
         if self.expansion is None and count_stored(rows) <= most:
-            yield slice(0, n), rows
+            yield slice(0, n), self.shifted(rows)
             return
         ends = np.cumsum(self.expansion.sizes(rows) if self.expansion else row_lengths(rows))
         start = 0
@@ -82,8 +87,15 @@ class Streamed:
             before = ends[start - 1] if start else 0
             stop = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)
             part = part_of_rows(rows, start, stop)
-            yield slice(start, stop), self.expansion.apply(part) if self.expansion else part
+            yield slice(start, stop), self.shifted(self.expansion.apply(part) if self.expansion else part)
             start = stop
+
+    def shifted(self, rows: Rows) -> Rows:
+        """The rows around the centre; what contradicts the reading that has found it is another file."""
+        moved = rows if self.shift is None else self.shift.apply(rows)
+        if moved is None:
+            raise FileError(f"{self.source.name}: a column that was far from 0 is not so now: the file has changed")
+        return moved
 
     def losses(self, margins: np.ndarray) -> float:
         """C Σ ℓ(m)."""
@@ -92,6 +104,22 @@ class Streamed:
     def worth(self, alpha: np.ndarray) -> float:
         """Σ d(α)."""
         return float(np.sum(self.loss.dual(alpha, np.full(len(alpha), self.C))))
+
+
+def find_shift(problem: Streamed, most: float, stop: Callable[[], Any]) -> Shift | None:
+    """How to shift columns far from 0, where a free bias allows it; None if there are none, or if it must stop.
+
+    The file is read for as long as columns may be far from 0 and large: an ordinary one no further than its first rows.
+    """
+    if problem.bias != "free":
+        return None
+    found = None
+    for block in problem.source.blocks():
+        for _, rows in problem.parts(block.rows, most):
+            found = first_far(rows) if found is None else found.narrowed(rows)
+            if not found.length > FAR or stop():
+                return None
+    return found.shift if found else None
 
 
 @dataclass

@@ -12,7 +12,7 @@ from threading import Event
 import numpy as np
 
 from maxmargin.budget import Budget
-from maxmargin.certificate import summed
+from maxmargin.certificate import Certificate, summed
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.interrupts import noticed, postponed
 from maxmargin.labels import check_kept, show, sides
@@ -25,6 +25,7 @@ from maxmargin.problem import penalty
 from maxmargin.results import Result, together
 from maxmargin.rows.blocks import convert
 from maxmargin.rows.expand import Expansion
+from maxmargin.rows.far_columns import Shift
 from maxmargin.rows.labels import as_whole
 from maxmargin.rows.memory import count_columns
 from maxmargin.rows.open_source import open_source
@@ -127,6 +128,7 @@ def one_after_another(
         own = replace(order, limits=next(shares), keeping=own_file(order.keeping, number, len(classes)))
         named = replace(problem, name=f"{show(label)} against the rest")
         outcome = course(own, named, TwoSides(problem.source.name, label), interrupt).go()
+        problem = replace(problem, shift=outcome.shift)  # the next need not look for it
         marks = outcome.marks if number == 0 else outcome.marks[:0]
         parts.append(replace(outcome, alpha=np.zeros(0), marks=marks))
     return parts
@@ -165,6 +167,8 @@ def result_of(
         raise DataError(f"{order.source.name}: stopped before two classes were seen: give it more time")
     classes = as_whole(classes) if classes.dtype.kind == "f" else classes
     check_kept(classes)
+    shift = next((part.shift for part in parts if part.shift), None)
+    parts = [around(part, shift) for part in parts]
     d, first = max(part.d for part in parts), parts[0]
     expand = {"expand": order.expansion.text, "input_d": max(part.input_d for part in parts)} if order.expansion else {}
     support, signed = np.zeros(0, dtype=np.intp), np.zeros((len(parts), 0))
@@ -184,11 +188,20 @@ def result_of(
         signed,
         summed(part.certificate for part in parts),
         training,
+        shift.centre(d) if shift else None,
     )
     assert len(sides(classes)) == len(parts)
     result = together(model, parts, order.method.name, "you asked for it" if asked else WHY)
     model.training |= {"status": result.status.value, "epochs": result.epochs}
     return result
+
+
+def around(part: PassedOutcome, shift: Shift | None) -> PassedOutcome:
+    """The same model of rows that are shifted; one that was stopped before it knew the shift has proved nothing."""
+    if shift is None or part.shift is not None:
+        return part
+    b = part.b + float(np.sum(part.w[shift.columns] * shift.values))
+    return replace(part, b=b, certificate=Certificate(np.inf, part.certificate.dual))
 
 
 def weights(parts: list[PassedOutcome], d: int) -> np.ndarray:

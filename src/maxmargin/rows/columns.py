@@ -34,16 +34,23 @@ class Ranges(NamedTuple):
     @property
     def far(self) -> np.ndarray:
         """Which columns are far from 0."""
-        return np.asarray((self.size > 0.0) & (FAR * (self.most - self.least) <= self.size))
+        return self.far_by(FAR)
+
+    def far_by(self, times: float) -> np.ndarray:
+        """Which columns have values that are at least so many times as large as their spread."""
+        with np.errstate(over="ignore"):
+            return np.asarray((self.size > 0.0) & (times * (self.most - self.least) <= self.size))
 
 
-def ranges_of(rows: Rows) -> Ranges:
-    """The range of each column, values that are not stored included."""
+def ranges_of(rows: Rows, columns: np.ndarray | None = None) -> Ranges:
+    """The range of each column, or of these columns in order; values that are not stored are 0."""
     if isinstance(rows, Dense):
-        return Ranges(np.min(rows.values, axis=0), np.max(rows.values, axis=0))
-    least, most = np.full(rows.d, np.inf), np.full(rows.d, -np.inf)
-    counts = np.zeros(rows.d, dtype=np.int64)
-    _widen(rows.values, rows.indices, least, most, counts)
+        values = rows.values if columns is None else rows.values[:, columns]
+        return Ranges(np.min(values, axis=0), np.max(values, axis=0))
+    values, places = (rows.values, rows.indices) if columns is None else _stored_in(rows, columns)
+    d = rows.d if columns is None else len(columns)
+    least, most, counts = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d, dtype=np.int64)
+    _widen(values, places, least, most, counts)
     hollow = counts < count_rows(rows)
     return Ranges(np.where(hollow, np.minimum(least, 0.0), least), np.where(hollow, np.maximum(most, 0.0), most))
 
@@ -56,8 +63,13 @@ def centre_of(rows: Rows) -> np.ndarray | None:
     far = ranges.far
     if not np.any(far):
         return None
+    return np.where(far, middle_of(ranges, rows.values.dtype), 0.0)
+
+
+def middle_of(ranges: Ranges, dtype: np.dtype) -> np.ndarray:
+    """The middle of each range as float64, rounded to the type of the values: else their shift would be inexact."""
     middle = 0.5 * ranges.least.astype(np.float64) + 0.5 * ranges.most.astype(np.float64)
-    return np.where(far, middle.astype(rows.values.dtype), 0.0).astype(np.float64)
+    return np.asarray(middle.astype(dtype).astype(np.float64))
 
 
 def shifted(rows: Rows, centre: np.ndarray) -> Rows:
@@ -113,6 +125,13 @@ def column_to_blame(rows: Rows, names: Sequence[str] | None = None) -> str:
         return f"{named} has values up to {ranges.size[place]:.2g}: divide it by its standard deviation"
     middle = 0.5 * (float(ranges.least[place]) + float(ranges.most[place]))
     return f"{named} lies around {middle:.2g}: subtract its mean"
+
+
+def _stored_in(rows: Csr, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The values that are stored in these columns, and in which of them each is."""
+    places = np.searchsorted(columns, rows.indices)
+    found = np.flatnonzero(np.append(columns, -1)[places] == rows.indices)
+    return rows.values[found], places[found]
 
 
 @compiled
