@@ -298,3 +298,13 @@ def test_features_made_on_the_fly_are_shifted_too(tmp_path):
     assert there.status is Status.CONVERGED
     np.testing.assert_array_equal(np.flatnonzero(there.model.centre), np.flatnonzero(here.model.centre))
     np.testing.assert_allclose(there.model.decide(X), here.model.decide(X), atol=1e-2)
+
+
+@pytest.mark.parametrize(("kind", "named"), [("svm", "column 0 (counted from 0)"), ("parquet", "column 0 'time'")])
+def test_rounding_names_the_column_of_a_file(kind, named, tmp_path):
+    X, y = timestamps(26)
+    X[:, 0] -= 1.7e12 - 2000.0
+    data = written(tmp_path, kind, X, y)
+    result = maxmargin.train(**data, bias="regularised", C=1e-6, tol=1e-14, **SAME)
+    assert result.status is Status.ROUNDING
+    assert f"{named} lies around 2e+03: subtract its mean" in result.advice

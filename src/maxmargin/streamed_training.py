@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,14 +20,16 @@ from maxmargin.leftovers import temporary_folder
 from maxmargin.losses import find_loss
 from maxmargin.model import LinearModel
 from maxmargin.multiclass import own_file, time_shares
-from maxmargin.out_of_core import Course, PassedOutcome, check_keeping, run_identity
+from maxmargin.out_of_core import PIECES, Course, PassedOutcome, check_keeping, run_identity
+from maxmargin.outcome import Status
 from maxmargin.problem import penalty
 from maxmargin.results import Result, together
 from maxmargin.rows.blocks import convert
+from maxmargin.rows.columns import column_to_blame
 from maxmargin.rows.expand import Expansion
 from maxmargin.rows.far_columns import Shift
 from maxmargin.rows.labels import as_whole
-from maxmargin.rows.memory import count_columns
+from maxmargin.rows.memory import Dense, count_columns
 from maxmargin.rows.open_source import open_source
 from maxmargin.rows.source import Facts, Source
 from maxmargin.rows.tables import TableSource
@@ -202,6 +204,19 @@ def around(part: PassedOutcome, shift: Shift | None) -> PassedOutcome:
         return part
     b = part.b + float(np.sum(part.w[shift.columns] * shift.values))
     return replace(part, b=b, certificate=Certificate(np.inf, part.certificate.dual))
+
+
+def blame(order: Order, result: Result, names: Sequence[str] | None) -> str:
+    """The column to blame where rounding ended the training, as far as the first rows tell; "" otherwise."""
+    if result.status is not Status.ROUNDING:
+        return ""
+    shift = next((part.shift for part in result.parts if isinstance(part, PassedOutcome)), None)
+    problem = Streamed(
+        order.source, 1.0, find_loss(order.loss), order.bias, expansion=order.expansion, shift=shift
+    )  # fmt: skip
+    _, rows = next(problem.parts(next(order.source.blocks()).rows, PIECES * order.budget.block))
+    columns = None if isinstance(rows, Dense) else np.unique(rows.indices)
+    return column_to_blame(rows, None if order.expansion else names, columns)
 
 
 def weights(parts: list[PassedOutcome], d: int) -> np.ndarray:

@@ -56,7 +56,7 @@ from maxmargin.settings import (
 )
 from maxmargin.solve import Callback, Limits
 from maxmargin.solvers import PASSING, find_solver
-from maxmargin.streamed_training import Order, train_streamed
+from maxmargin.streamed_training import Order, blame, train_streamed
 
 LEAST_SECONDS = 1e-3
 WHY = "pairs of dual variables, in batches that share their rows of the kernel"
@@ -216,6 +216,7 @@ def train(
             )  # fmt: skip
             result = train_streamed(order, asked=solver != "auto")
             result.model.training.update(files.left_out)
+            result.reason = blame(order, result, files.column_names)
             return result
         data, said = prepared(files), files.left_out
     else:

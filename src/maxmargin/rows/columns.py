@@ -108,19 +108,21 @@ def _filled(rows: Csr, columns: np.ndarray) -> Csr:
     return Csr(values[kept], column[kept].astype(rows.indices.dtype), indptr, rows.d)
 
 
-def column_to_blame(rows: Rows, names: Sequence[str] | None = None) -> str:
+def column_to_blame(rows: Rows, names: Sequence[str] | None = None, columns: np.ndarray | None = None) -> str:
     """The column that rounding errors come from, and the remedy, in one sentence; "" if no column is large.
 
-    A column far from 0 comes first: subtracting its mean is the easiest remedy.
+    A column far from 0 comes first: subtracting its mean is the easiest remedy. `columns` are those to look at, all by
+    default.
     """
-    if count_rows(rows) == 0 or count_columns(rows) == 0:
+    if count_rows(rows) == 0 or (count_columns(rows) if columns is None else len(columns)) == 0:
         return ""
-    ranges = ranges_of(rows)
+    ranges = ranges_of(rows, columns)
     far = ranges.far & (ranges.size > LARGE)
     place = int(np.argmax(np.where(far, ranges.size, 0.0) if np.any(far) else ranges.size))
     if not ranges.size[place] > LARGE:
         return ""
-    named = f"column {place} {names[place]!r}" if names is not None else f"column {place} (counted from 0)"
+    column = place if columns is None else int(columns[place])
+    named = f"column {column} {names[column]!r}" if names is not None else f"column {column} (counted from 0)"
     if not far[place]:
         return f"{named} has values up to {ranges.size[place]:.2g}: divide it by its standard deviation"
     middle = 0.5 * (float(ranges.least[place]) + float(ranges.most[place]))
