@@ -182,6 +182,14 @@ def test_a_model_with_a_centre_survives_its_file_and_takes_any_storage(tmp_path)
     np.testing.assert_array_equal(maxmargin.load(tmp_path / "f.safetensors").decide(X), features.decide(X))
 
 
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+def test_float32_rows_are_shifted_by_the_centre_itself(storage):
+    X, y = timestamps(20)
+    model = maxmargin.train(X, y, C=10.0).model
+    short = X.astype(np.float32)
+    np.testing.assert_allclose(model.decide(storage(short)), model.decide(short.astype(np.float64)), rtol=1e-12)
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([np.float32, np.float64]))
 def test_shifts_are_exact(seed, dtype):

@@ -51,14 +51,21 @@ class Approximation(NamedTuple):
         return fourier_map(kernel, count_columns(rows), self.components, rng)
 
 
+def check_components(name: str, value: Any) -> None:
+    """Refuse a number of components, or a way to choose landmarks, that there is not."""
+    if name == "landmarks":
+        if value not in ("auto", *WAYS):
+            raise ParameterError(f"landmarks={value!r} is not known: choose auto, {', '.join(WAYS)}")
+    elif isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ParameterError(f"components={value!r} must be a whole number, 1 or above: 500 say")
+
+
 def checked_approximation(approx: Any, components: Any, landmarks: Any) -> Approximation | None:
     """An approximation that can be made, or none."""
     if approx is None:
         return None
     if approx not in NAMES:
         raise ParameterError(f"approx={approx!r} is not known: choose nystrom or fourier, or None")
-    if isinstance(components, bool) or not isinstance(components, (int, np.integer)) or components < 1:
-        raise ParameterError(f"components={components!r} must be a whole number, 1 or above: 500 say")
-    if landmarks not in ("auto", *WAYS):
-        raise ParameterError(f"landmarks={landmarks!r} is not known: choose auto, {', '.join(WAYS)}")
+    check_components("components", components)
+    check_components("landmarks", landmarks)
     return Approximation(approx, int(components), landmarks)

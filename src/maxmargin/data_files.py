@@ -29,6 +29,7 @@ UNPACKED = 6.0  # how much larger text is than its compressed file, about,
 PACKED_TABLE = 4.0  # and rows of a table, which may be compressed
 SAMPLED_BLOCKS, SAMPLED_BYTES = 64, 1 << 14  # of a file, for its digest: 1 MB, read in some milliseconds
 WAYS = ("refuse", "skip")
+TABLES = {"csv", "parquet", "arrow"}
 
 
 def is_file(X: Any) -> bool:
@@ -53,8 +54,7 @@ class Files:
     width: int | None = None  # features of rows that need no labels
 
     def __post_init__(self) -> None:
-        if self.on_bad_line not in WAYS:
-            raise ParameterError(f"on_bad_line={self.on_bad_line!r} is not known: choose one of {', '.join(WAYS)}")
+        check_way(self.on_bad_line)
 
     @property
     def name(self) -> str:
@@ -140,6 +140,20 @@ class Files:
             return 1.0
         rows = next(self.source.blocks()).rows
         return float(np.sum(self.expansion.sizes(rows))) / max(count_stored(rows), 1)
+
+    def check(self) -> None:
+        """Refuse what has no meaning for files of these kinds."""
+        kinds = {kind_of(path) for path in files_of(self.given)} if self.again else set()
+        if self.label is not None and kinds and not kinds & TABLES:
+            raise ParameterError(f"label={self.label!r} names a column of a table: {self.name} is none")
+        if self.zero_based and kinds and "text" not in kinds:
+            raise ParameterError(f"zero_based is for LIBSVM text: {self.name} is none, its columns are in order")
+
+
+def check_way(on_bad_line: Any) -> None:
+    """Refuse what is no way to treat a line that cannot be read."""
+    if on_bad_line not in WAYS:
+        raise ParameterError(f"on_bad_line={on_bad_line!r} is not known: choose one of {', '.join(WAYS)}")
 
 
 def content_of(path: Path) -> str:

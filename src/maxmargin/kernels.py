@@ -278,18 +278,24 @@ def kernel_centre(kernel: Kernel, rows: Rows, balanced: bool) -> np.ndarray | No
     return centre_of(rows) if free and count_columns(rows) else None
 
 
+def check_gamma(gamma: Any) -> None:
+    """Refuse what is neither a γ nor a way to find one."""
+    if isinstance(gamma, str) and gamma in ("auto", "scale"):
+        return
+    if not checked_number("gamma", gamma, ' or "scale" or "auto"') > 0.0:
+        raise ParameterError(f'gamma={gamma!r} must be above 0, or "scale" or "auto"')
+
+
 def checked_gamma(gamma: Any, rows: Rows, weights: np.ndarray | None = None) -> float:
     """γ as a number; examples count by their weights."""
+    check_gamma(gamma)
     d = max(count_columns(rows), 1)
     if gamma == "auto":
         return 1.0 / d
     if gamma == "scale":
         variance = variance_of(rows, weights)
         return 1.0 / (d * variance) if variance > 0.0 else 1.0
-    number = checked_number("gamma", gamma, ' or "scale" or "auto"')
-    if not number > 0.0:
-        raise ParameterError(f'gamma={gamma!r} must be above 0, or "scale" or "auto"')
-    return number
+    return float(gamma)
 
 
 def gamma_of(sigma: Any) -> float:

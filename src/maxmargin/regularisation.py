@@ -15,9 +15,11 @@ import numpy as np
 from maxmargin.cores import in_turn, on_threads, thread_count
 from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.interrupts import noticed, sharing
+from maxmargin.parameters import FILES, names_of
 from maxmargin.problem import is_number
 from maxmargin.results import Result
 from maxmargin.rows.memory import count_stored
+from maxmargin.settings import check_given
 from maxmargin.solvers import PASSING
 from maxmargin.training import prepare, train
 
@@ -52,8 +54,10 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
             f"path holds the rows in memory, and {solver} reads them from files while it trains: take solver='auto', "
             f"or train(..., solver={solver!r}) for each C"
         )
+    check_given("path", X, options)
     values, threads = checked(Cs), thread_count(options.get("threads"))
-    data = prepare(X, y, options.get("zero_based", False), threads)
+    reading = {name: options.pop(name) for name in names_of(FILES) if name in options}
+    data = prepare(X, y, threads=threads, **reading)
     rising = sorted(set(values))
     longer = any(options.get(name) is not None for name in ("expand", "approx", "kernel"))
     few = count_stored(data.rows) <= SMALL and not longer

@@ -1,27 +1,168 @@
-"""What a user may ask of a training, checked before any work is done."""
+"""What a user may ask of a training, checked before any work is done.
+
+Every value is checked, used or not. A parameter that has no meaning beside the others is refused with the reason and a
+way out: nothing that a user gives is silently ignored.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from maxmargin.data_files import is_file
+from maxmargin.approximation import check_components
+from maxmargin.budget import checked_memory
+from maxmargin.cores import thread_count
+from maxmargin.data_files import check_way, is_file
 from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.files import check_writable
+from maxmargin.kernels import NAMES, check_gamma, checked_degree, checked_number, gamma_of
 from maxmargin.losses import find_loss
 from maxmargin.overwriting import check_replaces_checkpoint
+from maxmargin.parameters import PARAMETERS, is_given
 from maxmargin.problem import check_bias, is_number
 from maxmargin.rows.expand import Expansion, Kmers, find_expansion
 from maxmargin.solve import Keeping, Limits
 from maxmargin.solvers import find_solver
 
+Values = Mapping[str, Any]
+Rule = Callable[[str, Values], str]
+
+
+def check_flag(name: str, value: Any) -> None:
+    """True or false, and nothing that only looks like it."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name}={value!r} must be True or False")
+
+
+def check_callback(name: str, value: Any) -> None:
+    """A function, or none."""
+    if value is not None and not callable(value):
+        raise ParameterError(f"{name}={value!r} must be a function of one Record, or None")
+
+
+def check_options(name: str, value: Any) -> None:
+    """A dictionary, or none."""
+    if value is not None and not isinstance(value, Mapping):
+        raise ParameterError(f'{name}={value!r} must be a dictionary, such as {{"batch": 32}}')
+
+
+def check_text(name: str, value: Any) -> None:
+    """Text, or none."""
+    if value is not None and not isinstance(value, str):
+        raise ParameterError(f"{name}={value!r} must be the name of a column")
+
+
+CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "gamma": lambda _, value: check_gamma(value),
+    "sigma": lambda _, value: None if value is None else gamma_of(value),
+    "degree": lambda _, value: checked_degree(value),
+    "coef0": checked_number,
+    "cache": lambda _, value: checked_cache(value),
+    "probability": check_flag,
+    "components": check_components,
+    "landmarks": check_components,
+    "bias_scale": lambda _, value: check_bias("regularised", value),
+    "options": check_options,
+    "threads": lambda _, value: thread_count(value),
+    "seed": lambda _, value: checked_seed(value),
+    "callback": check_callback,
+    "resume": check_flag,
+    "force": check_flag,
+    "memory": lambda _, value: checked_memory(value),
+    "label": check_text,
+    "zero_based": check_flag,
+    "on_bad_line": lambda _, value: check_way(value),
+    "expand": lambda _, value: find_expansion(value),
+}  # the others are checked where they are used, which is always
+
+
+def of_kernels(*kernels: str) -> Rule:
+    """A rule for what only these kernels have."""
+
+    def rule(name: str, values: Values) -> str:
+        kernel = values["kernel"]
+        if kernel is None:
+            return f"{name} needs a kernel: add kernel={kernels[0]!r}"
+        if isinstance(kernel, str) and NAMES.get(kernel, kernel) in kernels:
+            return ""
+        called = repr(kernel) if isinstance(kernel, str) else "a function"
+        return f"{name} has no meaning for kernel={called}: leave it out, or take kernel={kernels[0]!r}"
+
+    return rule
+
+
+def of_exact_kernels(name: str, values: Values) -> str:
+    """A rule for what only a kernel has that is not approximated."""
+    if values["kernel"] is None:
+        return f"{name} needs a kernel: add kernel='gaussian'"
+    return f"{name} has no meaning for approx={values['approx']!r}: leave it out" if values["approx"] else ""
+
+
+def beside(other: str, remedy: str, *wanted: Any) -> Rule:
+    """A rule for what needs another parameter, with one of these values if there are any."""
+
+    def rule(name: str, values: Values) -> str:
+        fine = values[other] in wanted if wanted else is_given(other, values[other])
+        return "" if fine else f"{name} needs {remedy}"
+
+    return rule
+
+
+def of_files(name: str, values: Values) -> str:
+    """A rule for what says how files are read."""
+    return "" if is_file(values["X"]) else f"{name} is for files, and X is none: leave it out"
+
+
+def one_of_two(name: str, values: Values) -> str:
+    """The rule for sigma, which is another way to say gamma."""
+    if is_given("gamma", values["gamma"]):
+        return f"{name} and gamma say the same thing, γ = 1/(2σ²): give one of them"
+    return of_kernels("gaussian")(name, values)
+
+
+RULES: dict[str, Rule] = {
+    "bias_scale": beside("bias", "bias='regularised': the constant feature has that size", "regularised"),
+    "gamma": of_kernels("gaussian", "polynomial", "sigmoid"),
+    "sigma": one_of_two,
+    "degree": of_kernels("polynomial"),
+    "coef0": of_kernels("polynomial", "sigmoid"),
+    "cache": of_exact_kernels,
+    "components": beside("approx", "approx='nystrom' or 'fourier'"),
+    "landmarks": beside("approx", "approx='nystrom'", "nystrom"),
+    "options": beside("solver", "a solver by name: options belong to one"),
+    "force": beside("checkpoint", "checkpoint=PATH: that is the file it may replace"),
+    "memory": of_files,
+    "label": of_files,
+    "zero_based": of_files,
+    "on_bad_line": of_files,
+}
+
+
+def check_parameters(values: Values) -> None:
+    """Refuse a value that is wrong, used or not, and a parameter that has no meaning in this call."""
+    for name, check in CHECKS.items():
+        check(name, values[name])
+    for name, rule in RULES.items():
+        if is_given(name, values[name]) and (reason := rule(name, values)):
+            raise ParameterError(reason)
+
+
+def check_given(function: str, X: Any, given: Values) -> None:
+    """The same for a function that passes on what it is given, and knows no more parameters than there are."""
+    for name in given:
+        if name not in PARAMETERS:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+    defaults = {name: parameter.default for name, parameter in PARAMETERS.items()}
+    check_parameters({**defaults, **given, "X": X})
+
 
 def check_together(kernel: Any, approx: str | None, probability: bool, warm: Any, checkpoint: Any) -> None:
     """Refuse options that have no meaning beside each other."""
     if kernel is None and approx is not None:
-        raise ParameterError(f"approx={approx!r} is of a kernel, and none was given: kernel='gaussian' say")
+        raise ParameterError("approx needs a kernel: add kernel='gaussian'")
     if probability and (kernel is None or approx is not None):
         raise ParameterError("probability is for kernels: a linear machine has probabilities with loss='logistic'")
     if kernel is not None and approx is None and warm is not None:

@@ -449,7 +449,8 @@ def progressed(before: Certificate, after: Certificate, least: float = LEAST_PRO
     if least > LEAST_PROGRESS:
         return shrunk
     lower = before.primal - after.primal > BEYOND_ROUNDING * abs(before.primal)
-    higher = after.dual - before.dual > BEYOND_ROUNDING * abs(before.dual)
+    size = abs(before.primal) if np.isfinite(before.primal) else abs(before.dual)  # a dual near 0 rises for ever
+    higher = after.dual - before.dual > BEYOND_ROUNDING * size
     return shrunk or lower or higher
 
 

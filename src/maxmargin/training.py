@@ -46,6 +46,7 @@ from maxmargin.rows.pick import pick
 from maxmargin.rows.take import check_finite, take, take_unseen
 from maxmargin.settings import (
     check_names,
+    check_parameters,
     check_streamed,
     check_together,
     checked_cache,
@@ -80,10 +81,12 @@ class Prepared:
 
 
 @memory_errors()
-def prepare(X: Any, y: Any = None, zero_based: bool = False, threads: int | None = None) -> Prepared:
-    """Check rows and labels, once for any number of trainings."""
+def prepare(X: Any, y: Any = None, threads: int | None = None, memory: Any = None, **reading: Any) -> Prepared:
+    """Check rows and labels, once for any number of trainings; `reading` says how files are read."""
     if is_file(X):
-        return prepared(Files(X, y, zero_based=zero_based, threads=thread_count(threads)))
+        files = Files(X, y, threads=thread_count(threads), memory=checked_memory(memory), **reading)
+        files.check()
+        return prepared(files)
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     return replace(checked(take_unseen(X), given(y), "y", thread_count(threads)), names=names)
 
@@ -195,6 +198,7 @@ def train(
     >>> result.status.name, result.certificate.relative_gap <= 1e-4
     ('CONVERGED', True)
     """
+    check_parameters(locals())
     keeping = checked_keeping(checkpoint, resume, force)
     check_names(loss, bias, solver, options, kernel is not None and approx is None)
     limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), thread_count(threads), checked_seed(seed)
@@ -204,6 +208,7 @@ def train(
     expansion = checked_expansion(expand, kernel, X)
     if is_file(X):
         files = Files(X, y, label, zero_based, on_bad_line, threads, budget, expansion)
+        files.check()
         if solver in PASSING or (solver == "auto" and files.too_large()):
             check_streamed(kernel, weights, warm)
             check_bias(bias, bias_scale)
@@ -222,7 +227,7 @@ def train(
     else:
         if solver in PASSING:
             raise RefusedError(f"{solver} reads rows from files: name one as X, or take solver='auto'")
-        data = X if isinstance(X, Prepared) else prepare(X, y, zero_based, threads)
+        data = X if isinstance(X, Prepared) else prepare(X, y, threads)
     if expansion is not None:
         said |= {"expand": expansion.text, "input_d": count_columns(data.rows)}
         longer = take(expansion.apply(data.rows))

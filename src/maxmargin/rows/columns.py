@@ -74,15 +74,17 @@ def middle_of(ranges: Ranges, dtype: np.dtype) -> np.ndarray:
 
 def shifted(rows: Rows, centre: np.ndarray) -> Rows:
     """X − centre for every row; exact for the rows that the centre was made of."""
+    own = centre.astype(rows.values.dtype)
+    own = own if np.array_equal(own, centre) else centre  # a centre that float32 cannot hold makes float64 of the rows
     if isinstance(rows, Dense):
-        values = rows.values - centre.astype(rows.values.dtype)
+        values = rows.values - own
         values.flags.writeable = False
         return Dense(values)
     far = np.flatnonzero(centre)
     stored = np.bincount(np.searchsorted(far, rows.indices[np.isin(rows.indices, far)]), minlength=len(far))
     if np.any(stored < count_rows(rows)):
         rows = _filled(rows, far)
-    values = rows.values - centre.astype(rows.values.dtype)[rows.indices]
+    values = rows.values - own[rows.indices]
     values.flags.writeable = False
     return rows._replace(values=values)
 

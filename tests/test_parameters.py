@@ -1,0 +1,185 @@
+"""Every parameter is declared once, checked wherever it is given, and never silently ignored."""
+
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from problems import overlapping
+
+import maxmargin
+from maxmargin import ParameterError
+from maxmargin.cli import run
+from maxmargin.cli.train import train as command
+from maxmargin.parameters import PARAMETERS, is_given, names_of
+from maxmargin.settings import CHECKS, RULES
+
+FLAGS = {"time_limit": "max_seconds", "option": "options"}  # what the command line calls otherwise
+ONLY_PYTHON = {"weights", "callback", "warm"}
+ONLY_COMMAND = {"file", "labels", "model", "quiet", "json"}
+WRONG = {
+    "loss": "huber", "C": -1.0, "lam": -1.0, "bias": "maybe", "bias_scale": -1.0, "weights": [1.0], "expand": "poly9",
+    "gamma": -3, "sigma": 0.0, "degree": 0, "coef0": "one", "cache": -1, "probability": "yes",
+    "approx": "taylor", "components": -1, "landmarks": "nearest", "solver": "magic", "options": [1], "tol": 0.0,
+    "max_seconds": -1.0, "max_epochs": 0, "seed": -1, "threads": 0, "callback": 3, "resume": 1, "force": "no",
+    "warm": 3, "memory": "lots", "label": 3, "zero_based": 1, "on_bad_line": "nonsense", "kernel": "magic",
+    "checkpoint": "no/checkpoint/here",
+}  # fmt: skip
+MISPLACED = [
+    ({"gamma": 0.5}, "gamma needs a kernel: add kernel='gaussian'"),
+    ({"sigma": 0.5}, "sigma needs a kernel: add kernel='gaussian'"),
+    ({"degree": 2}, "degree needs a kernel: add kernel='polynomial'"),
+    ({"coef0": 1.0}, "coef0 needs a kernel: add kernel='polynomial'"),
+    ({"cache": 100}, "cache needs a kernel: add kernel='gaussian'"),
+    ({"degree": 2, "kernel": "gaussian"}, "degree has no meaning for kernel='gaussian'"),
+    ({"gamma": 0.5, "kernel": "linear"}, "gamma has no meaning for kernel='linear'"),
+    ({"gamma": 0.5, "kernel": lambda X, Z: X @ Z.T}, "gamma has no meaning for kernel=a function"),
+    ({"gamma": 0.5, "sigma": 1.0, "kernel": "rbf"}, "sigma and gamma say the same thing"),
+    ({"cache": 100, "kernel": "rbf", "approx": "fourier"}, "cache has no meaning for approx='fourier'"),
+    ({"components": 100}, "components needs approx='nystrom' or 'fourier'"),
+    ({"components": 100, "kernel": "rbf"}, "components needs approx='nystrom' or 'fourier'"),
+    ({"landmarks": "kmeans", "kernel": "rbf", "approx": "fourier"}, "landmarks needs approx='nystrom'"),
+    ({"approx": "fourier"}, "approx needs a kernel: add kernel='gaussian'"),
+    ({"probability": True}, "probability is for kernels"),
+    ({"bias_scale": 2.0}, "bias_scale needs bias='regularised'"),
+    ({"options": {"batch": 2}}, "options needs a solver by name"),
+    ({"force": True}, "force needs checkpoint=PATH"),
+    ({"resume": True}, "resume needs checkpoint=PATH"),
+    ({"memory": "1GB"}, "memory is for files, and X is none"),
+    ({"label": "y"}, "label is for files, and X is none"),
+    ({"zero_based": True}, "zero_based is for files, and X is none"),
+    ({"on_bad_line": "skip"}, "on_bad_line is for files, and X is none"),
+]
+
+
+def named(item):
+    """An id that is the same in every process."""
+    return item if isinstance(item, str) else " ".join(item)
+
+
+def test_the_signature_of_train_is_the_declaration():
+    found = {name: item.default for name, item in inspect.signature(maxmargin.train).parameters.items()}
+    del found["X"], found["y"]
+    assert found == {name: parameter.default for name, parameter in PARAMETERS.items()}
+
+
+def test_the_command_line_has_every_parameter_with_its_default():
+    found = {FLAGS.get(name, name): item for name, item in inspect.signature(command).parameters.items()}
+    assert set(found) - ONLY_COMMAND == set(PARAMETERS) - ONLY_PYTHON
+    for name in set(found) - ONLY_COMMAND:
+        assert found[name].default == PARAMETERS[name].default, name
+
+
+def test_the_command_line_says_the_declared_sentence():
+    for name, item in inspect.signature(command, eval_str=True).parameters.items():
+        if name not in ONLY_COMMAND:
+            option = next(one for one in item.annotation.__metadata__ if isinstance(one, typer.models.OptionInfo))
+            assert option.help == PARAMETERS[FLAGS.get(name, name)].help
+
+
+def test_the_page_of_train_lists_every_parameter():
+    page = (Path(__file__).parent.parent / "docs" / "training.md").read_text()
+    table = page[page.index("| parameter |") : page.index("Every value is checked")]
+    assert set(re.findall(r"`(\w+)`", "\n".join(line.split("|")[1] for line in table.splitlines() if line))) == {
+        "X", "y", *PARAMETERS,
+    }  # fmt: skip
+
+
+def test_rules_and_checks_are_of_parameters():
+    assert set(CHECKS) | set(RULES) <= set(PARAMETERS)
+    assert set(WRONG) == set(PARAMETERS)
+    assert {name for group in ("problem", "kernel", "run", "files") for name in names_of(group)} == set(PARAMETERS)
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("door", [maxmargin.train, maxmargin.path])
+def test_a_wrong_value_is_refused_whether_it_is_used_or_not(name, door):
+    X, y = overlapping()
+    with pytest.raises(maxmargin.MaxmarginError, match=name) as caught:
+        door(X, y, **{name: WRONG[name]})
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"), MISPLACED, ids=lambda item: item if isinstance(item, str) else " ".join(item)
+)
+def test_a_parameter_without_meaning_is_refused_with_the_reason(given, reason):
+    X, y = overlapping()
+    with pytest.raises(ParameterError, match=re.escape(reason)):
+        maxmargin.train(X, y, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [pair for pair in MISPLACED if "resume" not in pair[0]],
+    ids=lambda item: item if isinstance(item, str) else " ".join(item),
+)
+def test_a_path_refuses_the_same(given, reason):
+    X, y = overlapping()
+    reason = "path takes no force" if "force" in given else reason
+    with pytest.raises(ParameterError, match=re.escape(reason)):
+        maxmargin.path(X, y, **given)
+
+
+@pytest.mark.parametrize("value", [np.float32(0.5), np.float64(0.5), np.int64(1), 1])
+def test_numbers_of_numpy_are_numbers(value):
+    X, y = overlapping()
+    assert maxmargin.train(X, y, C=value, tol=np.float32(1e-3)).certificate.relative_gap <= 1e-3
+    assert maxmargin.train(X, y, kernel="gaussian", gamma=value).certificate.relative_gap <= 1e-4
+
+
+@pytest.mark.parametrize(
+    "name", ["C", "lam", "tol", "gamma", "sigma", "coef0", "cache", "seed", "threads", "max_epochs"]
+)
+def test_a_truth_value_is_no_number(name):
+    X, y = overlapping()
+    with pytest.raises(ParameterError, match=name):
+        maxmargin.train(X, y, **{name: True})
+
+
+def table_file(path):
+    X, y = overlapping()
+    lines = ["a,b,c,d,e,outcome", *(",".join(map(str, [*row, label])) for row, label in zip(X, y, strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_path_reads_a_table_as_train_does(tmp_path):
+    file = table_file(tmp_path / "t.csv")
+    results = maxmargin.path(file, label="outcome", Cs=[0.1, 1.0])
+    assert [result.model.d for result in results] == [5, 5]
+    assert results[1].certificate.primal == pytest.approx(
+        maxmargin.train(file, label="outcome").certificate.primal, rel=1e-3
+    )
+
+
+def test_what_a_file_has_no_use_for_is_refused(tmp_path):
+    X, y = overlapping()
+    maxmargin.write(tmp_path / "t.svm", X, y)
+    with pytest.raises(ParameterError, match="label='outcome' names a column of a table"):
+        maxmargin.train(tmp_path / "t.svm", label="outcome")
+    with pytest.raises(ParameterError, match="zero_based is for LIBSVM text"):
+        maxmargin.train(table_file(tmp_path / "t.csv"), label="outcome", zero_based=True)
+
+
+def test_the_command_line_refuses_in_one_line(tmp_path, capsys):
+    X, y = overlapping()
+    maxmargin.write(tmp_path / "t.svm", X, y)
+    assert run(["train", str(tmp_path / "t.svm"), "--gamma", "0.5", "-m", str(tmp_path / "m")]) == 1
+    assert "gamma needs a kernel: add kernel='gaussian'" in capsys.readouterr().err
+
+
+def test_an_unknown_name_is_an_unexpected_argument():
+    X, y = overlapping()
+    for door in (maxmargin.train, maxmargin.path):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'gama'"):
+            door(X, y, gama=1.0)
+
+
+def test_a_default_counts_as_not_given():
+    assert not is_given("gamma", "scale")
+    assert not is_given("C", 1)
+    assert is_given("gamma", 1.0)
+    assert is_given("zero_based", True)
