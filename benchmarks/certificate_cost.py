@@ -1,23 +1,18 @@
-"""What one certificate costs, beside another version of maxmargin.
+"""What one certificate costs, beside another version of maxmargin (see beside.py).
 
-    python benchmarks/certificate_cost.py --beside FOLDER [--data FOLDER] [--rounds 5] [--write FILE]
+    python benchmarks/certificate_cost.py --beside FOLDER [--data FOLDER] [--rounds 3] [--write FILE]
 
-FOLDER is a checkout of the other version (git worktree add FOLDER REVISION). Both versions certify the same points in
-processes of their own, which take turns; the best time of all rounds counts. Compiling is off the clock.
+Both versions certify the same points, random ones. Compiling is off the clock.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
-from report import DATA, ROOT, found, heading, publish, table
+from beside import main
+from report import found
 
 SECONDS = 0.3  # for one case in one round
 SHAPES = [(50, 4), (200, 5), (1000, 20), (2000, 2000), (500_000, 54)]
@@ -25,48 +20,9 @@ FILES = ["a9a", "w8a", "ijcnn1", "20news.binary"]
 KERNELS = [("gaussian", 200, 5), ("polynomial", 200, 5), ("gaussian", 2000, 20)]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--beside", type=Path)
-    parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--write")
-    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.one:
-        print(json.dumps(measured(options.data)))
-        return
-    if options.beside is None:
-        raise SystemExit("--beside: name a checkout of the version to compare with")
-    ours, theirs = {}, {}
-    for _ in range(options.rounds):
-        for folder, best in ((ROOT, ours), (options.beside, theirs)):
-            for case, seconds in seconds_of(folder, options.data).items():
-                best[case] = min(seconds, best.get(case, np.inf))
-    rows = [[case, micro(theirs[case]), micro(ours[case]), f"{ours[case] / theirs[case]:.2f}"] for case in ours]
-    mean = np.exp(np.mean([np.log(ours[case] / theirs[case]) for case in ours]))
-    text = heading("What one certificate costs", "python benchmarks/certificate_cost.py --beside FOLDER")
-    text += f"\nBeside commit {commit(options.beside)}, 2 threads. Geometric mean of the ratios: {mean:.2f}.\n\n"
-    publish(text + table(["case", "before, µs", "now, µs", "now / before"], rows), options.write)
-
-
-def micro(seconds: float) -> str:
-    return f"{1e6 * seconds:,.0f}"
-
-
-def commit(folder: Path) -> str:
-    command = ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def seconds_of(folder: Path, data: Path) -> dict[str, float]:
-    environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
-    command = [sys.executable, __file__, "--one", "--data", str(data)]
-    return json.loads(subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout)
-
-
-def measured(data: Path) -> dict[str, float]:
-    return {**dict(linear(data)), **dict(with_kernel())}
+def measured(data: Path):
+    yield from linear(data)
+    yield from with_kernel()
 
 
 def linear(data: Path):
@@ -124,4 +80,4 @@ def best_time(work) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main("What one certificate costs", measured)

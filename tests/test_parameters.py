@@ -183,3 +183,40 @@ def test_a_default_counts_as_not_given():
     assert not is_given("C", 1)
     assert is_given("gamma", 1.0)
     assert is_given("zero_based", True)
+
+
+def test_read_opens_what_train_opens(tmp_path):
+    X, y = overlapping()
+    found, labels = maxmargin.read(table_file(tmp_path / "t.csv"), label="outcome")
+    np.testing.assert_array_equal(found, X)
+    np.testing.assert_array_equal(labels, y)
+    np.save(tmp_path / "a.npy", X)
+    found, labels = maxmargin.read(tmp_path / "a.npy", y)
+    np.testing.assert_array_equal(found, X)
+    maxmargin.write(tmp_path / "t.svm", X, y)
+    found, labels = maxmargin.read(tmp_path / "t.svm", d=7)
+    assert found.shape == (len(X), 7)
+    found.data[0] = 3.0  # what is read belongs to the caller
+    with pytest.raises(maxmargin.DataError, match="5 features: more than d=4"):
+        maxmargin.read(tmp_path / "t.csv", label="outcome", d=4)
+
+
+def test_inspect_opens_what_train_opens(tmp_path, capsys):
+    assert run(["inspect", str(table_file(tmp_path / "t.csv")), "--label", "outcome"]) == 0
+    said = capsys.readouterr().out
+    assert "rows             60" in said
+    assert "features         5" in said
+
+
+@pytest.mark.parametrize(("solver", "name"), [("gradient_descent", "step"), ("lbfgs", "memory"), ("sgd", "step")])
+def test_options_of_solvers_are_numbers_and_no_truth_values(solver, name):
+    X, y = overlapping()
+    with pytest.raises(ParameterError, match=f"{name}=True"):
+        maxmargin.train(X, y, solver=solver, loss="logistic", options={name: True})
+
+
+def test_options_of_solvers_may_be_numbers_of_numpy():
+    X, y = overlapping()
+    for solver, options in (("gradient_descent", {"step": np.float32(0.5)}), ("lbfgs", {"memory": np.int64(5)})):
+        result = maxmargin.train(X, y, solver=solver, loss="logistic", options=options, max_epochs=200)
+        assert result.certificate.relative_gap < 0.5

@@ -31,8 +31,8 @@ _HOMES = {
     "Certificate": "maxmargin.certificate",
     "Status": "maxmargin.outcome",
     "Record": "maxmargin.outcome",
-    "read": "maxmargin.rows.files",
-    "write": "maxmargin.rows.files",
+    "read": "maxmargin.data_files",
+    "write": "maxmargin.data_files",
     "MaxmarginError": "maxmargin.errors",
     "DataError": "maxmargin.errors",
     "FileError": "maxmargin.errors",
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
     from maxmargin.approximate_model import ApproximateModel as ApproximateModel
     from maxmargin.certificate import Certificate as Certificate
+    from maxmargin.data_files import read as read
+    from maxmargin.data_files import write as write
     from maxmargin.errors import CheckpointWarning as CheckpointWarning
     from maxmargin.errors import DataError as DataError
     from maxmargin.errors import FileError as FileError
@@ -72,8 +74,6 @@ if TYPE_CHECKING:
     from maxmargin.racing import race as race
     from maxmargin.regularisation import path as path
     from maxmargin.results import Result as Result
-    from maxmargin.rows.files import read as read
-    from maxmargin.rows.files import write as write
     from maxmargin.training import train as train
 
 

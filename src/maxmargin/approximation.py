@@ -12,6 +12,7 @@ from maxmargin.feature_maps import FeatureMap, fourier_map, nystrom_map
 from maxmargin.kernels import Gaussian, Kernel
 from maxmargin.landmarks import WAYS, landmarks_of
 from maxmargin.rows.memory import Rows, count_columns, count_rows
+from maxmargin.values import is_whole
 
 NAMES = ("nystrom", "fourier")
 FREQUENCIES = 2  # copies of half as many frequencies as components, while they are made orthogonal: an array and Q, R
@@ -56,7 +57,7 @@ def check_components(name: str, value: Any) -> None:
     if name == "landmarks":
         if value not in ("auto", *WAYS):
             raise ParameterError(f"landmarks={value!r} is not known: choose auto, {', '.join(WAYS)}")
-    elif isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+    elif not is_whole(value) or value < 1:
         raise ParameterError(f"components={value!r} must be a whole number, 1 or above: 500 say")
 
 

@@ -1,4 +1,4 @@
-"""The files that a user names: read into memory, or as a source of rows where they are too large for that."""
+"""The files that a user names: read into memory, or as a source of rows where they are too large for that; written."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ from typing import Any
 import numpy as np
 
 from maxmargin.budget import PARSERS, Budget, half_of_free
-from maxmargin.cores import free_memory
+from maxmargin.cores import free_memory, thread_count
 from maxmargin.errors import DataError, ParameterError
+from maxmargin.labels import check_length
+from maxmargin.out_of_memory import memory_errors
+from maxmargin.overwriting import check_replaces, is_libsvm_data
 from maxmargin.rows.collect import collect
+from maxmargin.rows.columns import widened
 from maxmargin.rows.expand import Expansion, Kmers
-from maxmargin.rows.memory import Rows, count_stored
+from maxmargin.rows.memory import Dense, Rows, count_columns, count_rows, count_stored
 from maxmargin.rows.open_source import files_of, kind_of, open_source
 from maxmargin.rows.source import Source
 from maxmargin.rows.streams import is_plain
 from maxmargin.rows.take import take
 from maxmargin.rows.text import read_text
+from maxmargin.rows.write_text import write_text
 
 COPIES = 4.0  # how often the rows must fit in the memory that is allowed: they, and what solvers keep beside them
 UNPACKED = 6.0  # how much larger text is than its compressed file, about,
@@ -88,17 +93,21 @@ class Files:
         return self.memory or Budget(int(free_memory()))
 
     def read(self) -> tuple[Rows, Any]:
-        """All rows and labels."""
+        """All rows, as solvers take them, and labels."""
+        rows, labels = self.load()
+        return take(rows), labels
+
+    def load(self, d: int | None = None) -> tuple[Any, Any]:
+        """All rows and labels, of d features where that is known."""
         paths = files_of(self.given)
         if len(paths) > 1 or self.on_bad_line == "skip" or self.kmers or kind_of(paths[0]) != "text":
             rows, labels = collect(self.source, self.allowed)
-            return take(rows), labels
+            if d is not None and count_columns(rows) > d:
+                raise DataError(f"{self.name} has {count_columns(rows)} features: more than d={d}")
+            return widened(rows, d or 0), labels
         if self.y is not None:
             raise DataError(f"{paths[0]}: a file brings its own labels: leave y out, or read the file first")
-        rows, labels = read_text(
-            paths[0], zero_based=self.zero_based, threads=self.threads, budget=self.allowed
-        )  # fmt: skip
-        return take(rows), labels
+        return read_text(paths[0], zero_based=self.zero_based, d=d, threads=self.threads, budget=self.allowed)
 
     @property
     def column_names(self) -> list[str] | None:
@@ -148,6 +157,69 @@ class Files:
             raise ParameterError(f"label={self.label!r} names a column of a table: {self.name} is none")
         if self.zero_based and kinds and "text" not in kinds:
             raise ParameterError(f"zero_based is for LIBSVM text: {self.name} is none, its columns are in order")
+
+
+@memory_errors()
+def read(
+    path: str | os.PathLike | Sequence[str | os.PathLike],
+    y: Any = None,
+    *,
+    label: str | None = None,
+    zero_based: bool = False,
+    on_bad_line: str = "refuse",
+    d: int | None = None,
+    threads: int | None = None,
+) -> tuple[Any, np.ndarray]:
+    """Read whatever `train` reads: LIBSVM text (plain, .gz, .bz2, .xz, .zst), CSV, Parquet, Arrow or .npy.
+
+    Parameters
+    ----------
+    path : the file, several, or a pattern such as "part-*.svm"
+    y : for .npy, the file that holds the labels, or an array; other files bring their own
+    label : the column of labels in a table; by default the one called label, y, target or class
+    zero_based : whether features are counted from 0 in LIBSVM text; from 1 by default
+    on_bad_line : "refuse" the file for a line that cannot be read, or "skip" such lines
+    d : number of features, where it is known; as many as the file has otherwise
+    threads : how many threads parse; all cores by default
+
+    Returns
+    -------
+    X : csr_array of float64 from LIBSVM text and other sparse rows, an array from tables of numbers
+    y : labels: whole numbers, numbers or names, whatever the file holds
+
+    Examples
+    --------
+    >>> import maxmargin
+    >>> X, y = maxmargin.read("train.svm.xz")  # doctest: +SKIP
+    """
+    files = Files(path, y, label, zero_based, on_bad_line, thread_count(threads))
+    files.check()
+    rows, labels = files.load(d)
+    return matrix_of(rows), labels
+
+
+def write(path: str | Path, X: Any, y: Any, *, zero_based: bool = False, force: bool = False) -> None:
+    """Write a LIBSVM/SVMlight file; reading it gives the same rows and labels back, to the last bit.
+
+    It replaces only a LIBSVM file; with `force` any file.
+
+    Examples
+    --------
+    >>> import maxmargin
+    >>> maxmargin.write("train.svm.gz", [[0.0, 1.5]], [1])  # doctest: +SKIP
+    """
+    check_replaces(path, "a LIBSVM file", is_libsvm_data, force)
+    rows = take(X)
+    write_text(path, rows, check_length(y, count_rows(rows)), zero_based=zero_based)
+
+
+def matrix_of(rows: Rows) -> Any:
+    """Rows as users know them: an array, or a sparse one of SciPy."""
+    if isinstance(rows, Dense):
+        return rows.values
+    from scipy import sparse
+
+    return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=(count_rows(rows), rows.d))
 
 
 def check_way(on_bad_line: Any) -> None:

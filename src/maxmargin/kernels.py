@@ -29,6 +29,7 @@ from maxmargin.points import Few, Points, few_of, matrix_of, products
 from maxmargin.rounding import gamma
 from maxmargin.rows.columns import centre_of
 from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows
+from maxmargin.values import is_number
 
 BLOCK = 256  # rows of a precomputed kernel that are compared with its columns at once
 SYMMETRY = 1e-6  # float32 rounds
@@ -307,7 +308,7 @@ def gamma_of(sigma: Any) -> float:
 
 def checked_number(name: str, value: Any, otherwise: str = "") -> float:
     """A finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
+    if not is_number(value) or not np.isfinite(value):
         raise ParameterError(f"{name}={value!r} must be a finite number{otherwise}")
     return float(value)
 

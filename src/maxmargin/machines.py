@@ -7,7 +7,7 @@ import numpy as np
 from maxmargin.errors import ParameterError
 from maxmargin.kernel_problem import Machine
 from maxmargin.labels import show
-from maxmargin.problem import is_number
+from maxmargin.values import is_number
 
 
 def c_svc(y: np.ndarray, C: np.ndarray, bias: str = "free") -> Machine:

@@ -33,6 +33,7 @@ from maxmargin.passes import squared_norms as squared_norms_of
 from maxmargin.rounding import UNDERFLOW, gamma
 from maxmargin.rows.columns import centre_of, shifted
 from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored, longest_row
+from maxmargin.values import is_number
 
 BIASES = ("none", "regularised", "free")
 FAR = 1e6  # ‖x‖, from where on columns far from 0 are looked for: below, float64 keeps ten digits of a score of order 1
@@ -266,8 +267,3 @@ def check_both_classes(y: np.ndarray, C: np.ndarray) -> None:
     for sign in (-1, 1):
         if not np.any((y == sign) & (C > 0)):
             raise DataError("all weights of one class are zero: an SVM needs weighted examples of two classes")
-
-
-def is_number(value: Any) -> bool:
-    """Whether it is a real number, and not a truth value."""
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

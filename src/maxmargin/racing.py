@@ -27,7 +27,7 @@ from maxmargin.interrupts import noticed
 from maxmargin.labels import check_length, encode, show, signs
 from maxmargin.outcome import Record
 from maxmargin.passes import scores
-from maxmargin.problem import Problem, checked_weights, is_number, penalty, pose
+from maxmargin.problem import Problem, checked_weights, penalty, pose
 from maxmargin.rows.columns import shifted, widened
 from maxmargin.rows.memory import Rows, count_columns, count_rows
 from maxmargin.rows.pick import pick
@@ -36,6 +36,7 @@ from maxmargin.solve import Limits, Outcome, solve
 from maxmargin.solvers import PASSING, find_solver
 from maxmargin.solvers.base import Solver
 from maxmargin.training import gather
+from maxmargin.values import is_number
 
 FEW = 64  # rows to warm up on
 CLASSES_SHOWN = 8

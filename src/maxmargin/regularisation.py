@@ -16,12 +16,12 @@ from maxmargin.cores import in_turn, on_threads, thread_count
 from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.interrupts import noticed, sharing
 from maxmargin.parameters import FILES, names_of
-from maxmargin.problem import is_number
 from maxmargin.results import Result
 from maxmargin.rows.memory import count_stored
 from maxmargin.settings import check_given
 from maxmargin.solvers import PASSING
 from maxmargin.training import prepare, train
+from maxmargin.values import is_number
 
 SMALL = 4_000_000  # values: more of them keep all threads busy with one C
 CS = tuple(float(C) for C in np.logspace(-2, 2, 9))

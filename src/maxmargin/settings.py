@@ -22,10 +22,11 @@ from maxmargin.kernels import NAMES, check_gamma, checked_degree, checked_number
 from maxmargin.losses import find_loss
 from maxmargin.overwriting import check_replaces_checkpoint
 from maxmargin.parameters import PARAMETERS, is_given
-from maxmargin.problem import check_bias, is_number
+from maxmargin.problem import check_bias
 from maxmargin.rows.expand import Expansion, Kmers, find_expansion
 from maxmargin.solve import Keeping, Limits
 from maxmargin.solvers import find_solver
+from maxmargin.values import is_number, is_whole
 
 Values = Mapping[str, Any]
 Rule = Callable[[str, Values], str]
@@ -230,6 +231,6 @@ def checked_keeping(checkpoint: str | Path | None, resume: bool, force: bool = F
 
 def checked_seed(seed: Any) -> int:
     """A seed that can be written down and used again."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+    if not is_whole(seed) or seed < 0:
         raise ParameterError(f"seed={seed!r} must be a whole number, 0 or above")
     return int(seed)

@@ -7,11 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from maxmargin.cli.options import Json, ZeroBased
+from maxmargin.cli.options import Json, Label, Labels, OnBadLine, ZeroBased
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(metavar="MODEL_OR_DATA", help="A model, or data in LIBSVM format.")],
+    file: Annotated[Path, typer.Argument(metavar="MODEL_OR_DATA", help="A model, or data that `train` can read.")],
+    label: Label = None,
+    labels: Labels = None,
+    on_bad_line: OnBadLine = "refuse",
     zero_based: ZeroBased = False,
     json: Json = False,
 ) -> None:
@@ -24,30 +27,33 @@ def inspect(
     from maxmargin.tensorfile import looks_like_tensors
 
     is_model = looks_like_tensors(file) or is_libsvm_model(file)
-    facts = describe_model(load(file)) if is_model else describe_data(file, zero_based)
+    reading = {"label": label, "on_bad_line": on_bad_line, "zero_based": zero_based}
+    facts = describe_model(load(file)) if is_model else describe_data(file, labels, reading)
     if json:
         print(jsonlib.dumps(facts))
     else:
         print("\n".join(f"{name.replace('_', ' '):<16} {shown(value)}" for name, value in facts.items()))
 
 
-def describe_data(file: Path, zero_based: bool) -> dict[str, Any]:
+def describe_data(file: Path, labels_file: Path | None, reading: dict[str, Any]) -> dict[str, Any]:
     """Sizes, labels and values of a data file."""
     import numpy as np
+    from scipy import sparse
 
+    from maxmargin.data_files import read
     from maxmargin.labels import show
-    from maxmargin.rows.text import read_text
 
-    rows, y = read_text(file, zero_based=zero_based)
+    X, y = read(file, labels_file, **reading)
     labels, counts = np.unique(y, return_counts=True)
-    n, values = len(y), rows.values
+    X = sparse.csr_array(X)
+    n, values = len(y), X.data
     return {
         "kind": "data",
         "rows": n,
-        "features": rows.d,
+        "features": X.shape[1],
         "values": int(values.size),
         "per_row": round(values.size / n, 2),
-        "empty_rows": int((np.diff(rows.indptr) == 0).sum()),
+        "empty_rows": int((np.diff(X.indptr) == 0).sum()),
         "smallest": float(values.min()) if values.size else 0.0,
         "largest": float(values.max()) if values.size else 0.0,
         "labels": {show(label): int(count) for label, count in zip(labels, counts, strict=True)},

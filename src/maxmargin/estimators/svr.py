@@ -15,8 +15,9 @@ from maxmargin.estimators.linear_svc import ROWS
 from maxmargin.kernel_training import check_settings
 from maxmargin.machines import epsilon_svr, nu_svr
 from maxmargin.points import matrix_of
-from maxmargin.problem import is_number, penalty
+from maxmargin.problem import penalty
 from maxmargin.rows.take import take
+from maxmargin.values import is_number
 
 
 class Regressor(RegressorMixin, KernelMachine):

@@ -32,10 +32,11 @@ from maxmargin.compiled import compiled, holds, inlined
 from maxmargin.dual_terms import answer
 from maxmargin.errors import ParameterError
 from maxmargin.outcome import Status
-from maxmargin.problem import Problem, is_number
+from maxmargin.problem import Problem
 from maxmargin.rows.memory import dot, entry, feature, span
 from maxmargin.solvers.primal import Primal
 from maxmargin.solvers.stochastic import Walk
+from maxmargin.values import is_number
 
 MEMORY = ("velocity", "square", "velocity_weight", "square_weight")
 STEPS = {"momentum": 0.01, "nesterov": 0.01, "adagrad": 0.3, "rmsprop": 0.03, "adam": 0.03}

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.errors import ParameterError
-from maxmargin.problem import is_number
 from maxmargin.rows.memory import Rows
 from maxmargin.solvers.dual_coordinate import sweep
 from maxmargin.solvers.passing import Holder, Passing
 from maxmargin.solvers.sweeps import shuffle
+from maxmargin.values import is_number
 
 
 @dataclass(frozen=True)

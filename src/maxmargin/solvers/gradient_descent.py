@@ -23,6 +23,7 @@ from maxmargin.outcome import Status
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import dual_start
 from maxmargin.solvers.primal import Primal, backtrack
+from maxmargin.values import is_number
 
 RATES = ("backtracking", "constant", "over_sqrt_t", "over_t")
 
@@ -53,9 +54,9 @@ class GradientDescent:
     def __post_init__(self) -> None:
         if self.rate not in RATES:
             raise ParameterError(f"rate={self.rate!r} is not known: choose one of {', '.join(RATES)}")
-        if not (isinstance(self.step, (int, float)) and 0 < self.step <= 1):
+        if not (is_number(self.step) and 0 < self.step <= 1):
             raise ParameterError(f"step={self.step!r} must be above 0 and at most 1: beyond, ½‖w‖² alone overshoots")
-        if not (isinstance(self.change, (int, float)) and 0 <= self.change < 1):
+        if not (is_number(self.change) and 0 <= self.change < 1):
             raise ParameterError(f"change={self.change!r} must be at least 0 and below 1: a relative change of P")
 
     def start(self, problem: Problem, warm: Point | None = None) -> Descent:

@@ -18,6 +18,7 @@ from maxmargin.certificate import Point
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.solvers.primal import Primal, backtrack
+from maxmargin.values import is_whole
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Lbfgs:
     memory: int = 10
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.memory, int) and self.memory >= 1):
+        if not (is_whole(self.memory) and self.memory >= 1):
             raise ParameterError(f"memory={self.memory!r} must be a whole number, 1 or above: pairs to remember")
 
     def start(self, problem: Problem, warm: Point | None = None) -> LbfgsState:

@@ -21,6 +21,7 @@ from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot
 from maxmargin.solvers.stochastic import Walk, begin, stand
+from maxmargin.values import is_whole
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Pegasos:
 
 def check_batch(batch: int) -> None:
     """Refuse what is no number of examples."""
-    if not (isinstance(batch, int) and batch >= 1):
+    if not (is_whole(batch) and batch >= 1):
         raise ParameterError(f"batch={batch!r} must be a whole number from 1 to the number of examples")
 
 

@@ -24,6 +24,7 @@ from maxmargin.passes import scores
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot
 from maxmargin.solvers.base import dual_start, rows_at_once
+from maxmargin.values import is_number
 
 OUTPUTS = ("last", "average")
 HALVINGS = 60
@@ -59,7 +60,7 @@ class Perceptron:
     output: str = "last"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.margin, (int, float)) and 0 <= self.margin < np.inf):
+        if not (is_number(self.margin) and 0 <= self.margin < np.inf):
             raise ParameterError(f"margin={self.margin!r} must be a number, 0 or above")
         if self.output not in OUTPUTS:
             raise ParameterError(f"output={self.output!r} is not known: choose one of {', '.join(OUTPUTS)}")

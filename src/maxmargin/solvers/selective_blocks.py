@@ -14,11 +14,11 @@ import numpy as np
 
 from maxmargin.compiled import compiled
 from maxmargin.errors import ParameterError
-from maxmargin.problem import is_number
 from maxmargin.rows.cache import weight
 from maxmargin.rows.memory import dot
 from maxmargin.solvers.block_minimization import BlockTrainer, check_sweeps
 from maxmargin.solvers.passing import Passing
+from maxmargin.values import is_number
 
 
 @dataclass(frozen=True)

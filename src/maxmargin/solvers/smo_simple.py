@@ -26,6 +26,7 @@ from maxmargin.outcome import Status
 from maxmargin.problem import Problem
 from maxmargin.rows.memory import axpy, dot, inner
 from maxmargin.solvers.base import dual_start, rows_at_once
+from maxmargin.values import is_number, is_whole
 
 
 @dataclass
@@ -57,9 +58,9 @@ class SmoRule:
     refine: bool = True
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.tolerance, (int, float)) and 0 < self.tolerance < np.inf):
+        if not (is_number(self.tolerance) and 0 < self.tolerance < np.inf):
             raise ParameterError(f"tolerance={self.tolerance!r} must be a positive number")
-        if not (isinstance(self.passes, int) and self.passes >= 1):
+        if not (is_whole(self.passes) and self.passes >= 1):
             raise ParameterError(f"passes={self.passes!r} must be a whole number, 1 or above")
         if not isinstance(self.refine, bool):
             raise ParameterError(f"refine={self.refine!r} must be true or false")

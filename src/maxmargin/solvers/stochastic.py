@@ -28,6 +28,7 @@ from maxmargin.certificate import Point
 from maxmargin.errors import ParameterError
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import dual_start, rows_at_once
+from maxmargin.values import is_number
 
 SMALL_SCALE = 1e-6  # at the end of a call, and where sums of w are kept: below, they would cancel
 TINY_SCALE = 1e-100  # within a call
@@ -136,5 +137,5 @@ def check_schedule(schedule: str, first: float) -> None:
     """Refuse what is no schedule."""
     if schedule not in SCHEDULES:
         raise ParameterError(f"schedule={schedule!r} is not known: choose one of {', '.join(SCHEDULES)}")
-    if not (isinstance(first, (int, float)) and 0 < first < np.inf):
+    if not (is_number(first) and 0 < first < np.inf):
         raise ParameterError(f"step={first!r} must be a positive number")

@@ -1,0 +1,66 @@
+"""What whole fits cost, beside another version of maxmargin (see beside.py).
+
+    python benchmarks/fits_beside.py --beside FOLDER [--data FOLDER] [--rounds 3] [--write FILE]
+
+A sample of bench-certified, bench-linear and bench-kernel: `solver="auto"`, tol = 1e-4, free bias, two threads. Seconds
+are of training alone, after a fit that compiles. Large fits run once a round, small ones for a fifth of a second.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+from beside import main
+from report import found
+
+LINEAR = ["a9a", "w8a", "ijcnn1", "covtype.binary.scale", "reuters_money-fx", "20news.binary", "german.numer_scale"]
+KERNEL = [("a9a", 8000), ("usps", 4000), ("svmguide1", 3089), ("w8a", 8000)]
+SHAPES = [(100, 5), (1000, 20), (200_000, 30)]
+LOSSES = ("hinge", "squared_hinge", "logistic")
+SECONDS = 0.2
+
+
+def measured(data: Path):
+    for name, X, y in inputs(data):
+        for loss in LOSSES:
+            for C in (1.0, 100.0):
+                yield f"{name}, {loss}, C = {C:g}", time_of(X, y, loss=loss, C=C)
+    for name, rows in KERNEL:
+        if path := found(name, data):
+            X, y = read(path)
+            yield f"{name}, {rows} rows, gaussian", time_of(X[:rows], y[:rows], kernel="gaussian")
+
+
+def inputs(data: Path):
+    for n, d in SHAPES:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n, d))
+        yield f"{n:,} x {d}", X, np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+    for name in LINEAR:
+        if path := found(name, data):
+            yield name, *read(path)
+
+
+def read(path: Path):
+    import maxmargin
+
+    return maxmargin.read(path)
+
+
+def time_of(X, y, **settings) -> float:
+    import maxmargin
+
+    maxmargin.train(X, y, max_epochs=1, threads=2, **settings)
+    best, ends = np.inf, time.perf_counter() + SECONDS
+    while True:
+        began = time.perf_counter()
+        maxmargin.train(X, y, threads=2, max_seconds=20, **settings)
+        best = min(best, time.perf_counter() - began)
+        if time.perf_counter() > ends:
+            return best
+
+
+if __name__ == "__main__":
+    main("What whole fits cost", measured)
