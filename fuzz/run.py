@@ -178,6 +178,9 @@ def main() -> int:
     asked = arguments()
     folder = Path(tempfile.mkdtemp(prefix="maxmargin-campaign-"))
     if asked.seed_only:
+        if asked.seed_only.startswith("files:") and "NUMBA_BOUNDSCHECK" not in os.environ:
+            with indices_checked(True):
+                return subprocess.run([sys.executable, *sys.argv], check=False).returncode
         return run_one(asked.seed_only, folder, asked.formats)
     began, tallies = time.monotonic(), {}
     parts = parts_of(asked.parts)

@@ -178,6 +178,48 @@ def test_an_unknown_name_is_an_unexpected_argument():
             door(X, y, gama=1.0)
 
 
+@pytest.mark.parametrize("given", [
+    {"bias_scale": np.float64(1.0)}, {"zero_based": np.False_}, {"force": np.False_}, {"options": {}},
+    {"kernel": "gaussian", "degree": np.int64(3), "coef0": np.float64(0.0), "gamma": np.str_("scale")},
+    {"components": np.int64(500)},
+], ids=named)  # fmt: skip
+def test_a_default_of_numpy_counts_as_not_given(given):
+    X, y = overlapping()
+    assert maxmargin.train(X, y, **given).certificate.relative_gap <= 1e-4
+
+
+@pytest.mark.parametrize(
+    "name", ["landmarks", "on_bad_line", "approx", "bias", "loss", "zero_based", "solver", "kernel"]
+)
+def test_an_array_is_refused_in_one_line_where_it_is_no_value(name):
+    X, y = overlapping()
+    with pytest.raises(ParameterError, match=name):
+        maxmargin.train(X, y, **{name: np.arange(3)})
+
+
+def test_a_grid_over_biases_may_have_scales_for_all_of_them():
+    X, y = overlapping()
+    assert maxmargin.LinearSVC(bias_scale=10.0).fit(X, y).certificate_.relative_gap <= 1e-4
+
+
+@pytest.mark.parametrize("d", ["a", 9.5, -1, True])
+def test_read_refuses_what_is_no_number_of_features(tmp_path, d):
+    with pytest.raises(ParameterError, match="d="):
+        maxmargin.read(table_file(tmp_path / "t.csv"), label="outcome", d=d)
+
+
+def test_read_refuses_what_is_no_truth_value(tmp_path):
+    with pytest.raises(ParameterError, match="zero_based='no' must be True or False"):
+        maxmargin.read(table_file(tmp_path / "t.csv"), label="outcome", zero_based="no")
+
+
+def test_a_path_needs_features_for_a_kernel():
+    X, y = overlapping()
+    with pytest.raises(ParameterError, match="path is for linear models"):
+        maxmargin.path(X, y, kernel="gaussian")
+    assert len(maxmargin.path(X, y, kernel="gaussian", approx="nystrom", Cs=[0.1, 1.0])) == 2
+
+
 def test_a_default_counts_as_not_given():
     assert not is_given("gamma", "scale")
     assert not is_given("C", 1)

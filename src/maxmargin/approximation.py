@@ -55,7 +55,7 @@ class Approximation(NamedTuple):
 def check_components(name: str, value: Any) -> None:
     """Refuse a number of components, or a way to choose landmarks, that there is not."""
     if name == "landmarks":
-        if value not in ("auto", *WAYS):
+        if not (isinstance(value, str) and value in ("auto", *WAYS)):
             raise ParameterError(f"landmarks={value!r} is not known: choose auto, {', '.join(WAYS)}")
     elif not is_whole(value) or value < 1:
         raise ParameterError(f"components={value!r} must be a whole number, 1 or above: 500 say")
@@ -65,7 +65,7 @@ def checked_approximation(approx: Any, components: Any, landmarks: Any) -> Appro
     """An approximation that can be made, or none."""
     if approx is None:
         return None
-    if approx not in NAMES:
+    if not (isinstance(approx, str) and approx in NAMES):
         raise ParameterError(f"approx={approx!r} is not known: choose nystrom or fourier, or None")
     check_components("components", components)
     check_components("landmarks", landmarks)

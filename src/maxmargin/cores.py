@@ -43,18 +43,18 @@ def free_memory() -> float:
         lines = Path("/proc/meminfo").read_text().splitlines()
         free = next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
     except (OSError, StopIteration, ValueError):
-        free = physical_memory()
+        free = physical_memory() or SOME_MEMORY
     return min([free, *map(left_of, CONTAINER)])
 
 
 def total_memory() -> float:
-    """Bytes that the machine has, or a container is allowed: what no program can exceed, whoever else runs."""
-    return min([physical_memory(), *map(limit_of, CONTAINER)])
+    """Bytes that the machine has, or a container is allowed; infinite where the system does not say."""
+    return min([physical_memory() or math.inf, *map(limit_of, CONTAINER)])
 
 
 def physical_memory() -> int:
-    """Bytes of the machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else SOME_MEMORY
+    """Bytes of the machine; 0 where the system does not say."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
 
 
 def limit_of(limit: Path) -> float:

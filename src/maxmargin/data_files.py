@@ -28,6 +28,7 @@ from maxmargin.rows.streams import is_plain
 from maxmargin.rows.take import take
 from maxmargin.rows.text import read_text
 from maxmargin.rows.write_text import write_text
+from maxmargin.values import check_column, check_flag, is_whole
 
 COPIES = 4.0  # how often the rows must fit in the memory that is allowed: they, and what solvers keep beside them
 UNPACKED = 6.0  # how much larger text is than its compressed file, about,
@@ -60,6 +61,8 @@ class Files:
 
     def __post_init__(self) -> None:
         check_way(self.on_bad_line)
+        check_flag("zero_based", self.zero_based)
+        check_column("label", self.label)
 
     @property
     def name(self) -> str:
@@ -192,6 +195,8 @@ def read(
     >>> import maxmargin
     >>> X, y = maxmargin.read("train.svm.xz")  # doctest: +SKIP
     """
+    if d is not None and not (is_whole(d) and d >= 1):
+        raise ParameterError(f"d={d!r} must be a whole number, 1 or above, or None")
     files = Files(path, y, label, zero_based, on_bad_line, thread_count(threads))
     files.check()
     rows, labels = files.load(d)
@@ -224,7 +229,7 @@ def matrix_of(rows: Rows) -> Any:
 
 def check_way(on_bad_line: Any) -> None:
     """Refuse what is no way to treat a line that cannot be read."""
-    if on_bad_line not in WAYS:
+    if not (isinstance(on_bad_line, str) and on_bad_line in WAYS):
         raise ParameterError(f"on_bad_line={on_bad_line!r} is not known: choose one of {', '.join(WAYS)}")
 
 

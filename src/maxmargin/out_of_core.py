@@ -376,6 +376,8 @@ class Course:
             check_passes(tensors, words, float(self.state.term.U[0]))
             if not self.problem.features(words["input_d"]) <= len(w) <= len(self.state.all_w):
                 raise ValueError(f"w has {len(w)} entries")
+            if "shifted" in tensors and self.problem.bias != "free":
+                raise ValueError(f"it shifts columns, which bias={self.problem.bias!r} does not allow")
             self.sides.restore(words["seen"])
         shift = Shift(tensors["shifted"], tensors["centre"]) if "shifted" in tensors else None
         self.problem = replace(self.problem, shift=shift)

@@ -65,5 +65,7 @@ def names_of(group: str) -> list[str]:
 
 def is_given(name: str, value: Any) -> bool:
     """Whether a value is another than the default."""
-    default = PARAMETERS[name].default
-    return value is not default and not (type(value) in (bool, int, float, str) and value == default)
+    default, plain = PARAMETERS[name].default, getattr(value, "tolist", lambda: value)()  # of a number of NumPy
+    if isinstance(plain, dict):
+        return bool(plain)
+    return value is not default and not (isinstance(plain, (bool, int, float, str)) and plain == default)

@@ -224,7 +224,7 @@ def check_squares(problem: Problem) -> None:
 
 def check_bias(bias: str, bias_scale: float = 1.0) -> None:
     """Refuse what is no bias."""
-    if bias not in BIASES:
+    if not (isinstance(bias, str) and bias in BIASES):
         raise ParameterError(f"bias={bias!r} is not known: choose one of {', '.join(BIASES)}")
     if not (is_number(bias_scale) and 1e-100 < bias_scale < 1e100):
         raise ParameterError(f"bias_scale={bias_scale!r} must be a positive number")

@@ -55,6 +55,8 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
             f"or train(..., solver={solver!r}) for each C"
         )
     check_given("path", X, options)
+    if options.get("kernel") is not None and options.get("approx") is None:
+        raise ParameterError("path is for linear models: add approx='nystrom' to the kernel, or train for each C")
     values, threads = checked(Cs), thread_count(options.get("threads"))
     reading = {name: options.pop(name) for name in names_of(FILES) if name in options}
     data = prepare(X, y, threads=threads, **reading)

@@ -26,16 +26,10 @@ from maxmargin.problem import check_bias
 from maxmargin.rows.expand import Expansion, Kmers, find_expansion
 from maxmargin.solve import Keeping, Limits
 from maxmargin.solvers import find_solver
-from maxmargin.values import is_number, is_whole
+from maxmargin.values import check_column, check_flag, is_number, is_whole
 
 Values = Mapping[str, Any]
 Rule = Callable[[str, Values], str]
-
-
-def check_flag(name: str, value: Any) -> None:
-    """True or false, and nothing that only looks like it."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise ParameterError(f"{name}={value!r} must be True or False")
 
 
 def check_callback(name: str, value: Any) -> None:
@@ -50,13 +44,21 @@ def check_options(name: str, value: Any) -> None:
         raise ParameterError(f'{name}={value!r} must be a dictionary, such as {{"batch": 32}}')
 
 
-def check_text(name: str, value: Any) -> None:
-    """Text, or none."""
-    if value is not None and not isinstance(value, str):
-        raise ParameterError(f"{name}={value!r} must be the name of a column")
+def check_solver(name: str, value: Any) -> None:
+    """A name."""
+    if not isinstance(value, str):
+        raise ParameterError(f"{name}={value!r} must be the name of a solver, or auto")
+
+
+def check_kernel(name: str, value: Any) -> None:
+    """A name, a function, or none."""
+    if not (value is None or isinstance(value, str) or callable(value)):
+        raise ParameterError(f"{name}={value!r} must be the name of a kernel, a function f(X, Z), or None")
 
 
 CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "solver": check_solver,
+    "kernel": check_kernel,
     "gamma": lambda _, value: check_gamma(value),
     "sigma": lambda _, value: None if value is None else gamma_of(value),
     "degree": lambda _, value: checked_degree(value),
@@ -73,7 +75,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "resume": check_flag,
     "force": check_flag,
     "memory": lambda _, value: checked_memory(value),
-    "label": check_text,
+    "label": check_column,
     "zero_based": check_flag,
     "on_bad_line": lambda _, value: check_way(value),
     "expand": lambda _, value: find_expansion(value),
@@ -89,7 +91,7 @@ def of_kernels(*kernels: str) -> Rule:
             return f"{name} needs a kernel: add kernel={kernels[0]!r}"
         if isinstance(kernel, str) and NAMES.get(kernel, kernel) in kernels:
             return ""
-        called = repr(kernel) if isinstance(kernel, str) else "a function"
+        called = "a function" if callable(kernel) else repr(kernel)
         return f"{name} has no meaning for kernel={called}: leave it out, or take kernel={kernels[0]!r}"
 
     return rule
@@ -99,14 +101,16 @@ def of_exact_kernels(name: str, values: Values) -> str:
     """A rule for what only a kernel has that is not approximated."""
     if values["kernel"] is None:
         return f"{name} needs a kernel: add kernel='gaussian'"
-    return f"{name} has no meaning for approx={values['approx']!r}: leave it out" if values["approx"] else ""
+    approx = values["approx"]
+    return f"{name} has no meaning for approx={approx!r}: leave it out" if approx is not None else ""
 
 
 def beside(other: str, remedy: str, *wanted: Any) -> Rule:
     """A rule for what needs another parameter, with one of these values if there are any."""
 
     def rule(name: str, values: Values) -> str:
-        fine = values[other] in wanted if wanted else is_given(other, values[other])
+        found = values[other]
+        fine = isinstance(found, str) and found in wanted if wanted else is_given(other, found)
         return "" if fine else f"{name} needs {remedy}"
 
     return rule

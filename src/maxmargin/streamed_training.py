@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
+from typing import Any
 
 import numpy as np
 
 from maxmargin.budget import Budget
 from maxmargin.certificate import Certificate, summed
-from maxmargin.errors import DataError, ParameterError
+from maxmargin.errors import DataError, MaxmarginError, ParameterError
 from maxmargin.interrupts import noticed, postponed
 from maxmargin.labels import check_kept, show, sides
 from maxmargin.leftovers import temporary_folder
@@ -208,13 +209,21 @@ def around(part: PassedOutcome, shift: Shift | None) -> PassedOutcome:
 
 def blame(order: Order, result: Result, names: Sequence[str] | None) -> str:
     """The column to blame where rounding ended the training, as far as the first rows tell; "" otherwise."""
-    if result.status is not Status.ROUNDING:
+    try:
+        return found_to_blame(order, result, names) if result.status is Status.ROUNDING else ""
+    except MaxmarginError:  # the file may be gone by now: the model is worth more than advice
         return ""
+
+
+def found_to_blame(order: Order, result: Result, names: Sequence[str] | None) -> str:
+    """The same, from the first rows of the file."""
     shift = next((part.shift for part in result.parts if isinstance(part, PassedOutcome)), None)
     problem = Streamed(
         order.source, 1.0, find_loss(order.loss), order.bias, expansion=order.expansion, shift=shift
     )  # fmt: skip
-    _, rows = next(problem.parts(next(order.source.blocks()).rows, PIECES * order.budget.block))
+    blocks: Any = order.source.blocks()
+    with closing(blocks):
+        _, rows = next(problem.parts(next(blocks).rows, PIECES * order.budget.block))
     columns = None if isinstance(rows, Dense) else np.unique(rows.indices)
     return column_to_blame(rows, None if order.expansion else names, columns)
 

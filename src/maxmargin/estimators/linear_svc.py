@@ -100,7 +100,9 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         if sample_weight is not None or self.class_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
             weights = weights * compute_sample_weight(self.class_weight, y)
-        own = ("class_weight", "on_interrupt")
+        own = {"class_weight", "on_interrupt"}
+        if self.bias != "regularised":
+            own.add("bias_scale")  # a grid over biases has scales for all of them
         parameters = {name: value for name, value in self.get_params().items() if name not in own}
         with interruptible(self.on_interrupt):
             self.result_ = train(X, y, weights=weights, **parameters)

@@ -34,6 +34,8 @@ class Shift(NamedTuple):
     def apply(self, rows: Rows) -> Rows | None:
         """The rows shifted; None if a subtraction is not exact, or a column not stored: then it is not far from 0."""
         values, shift = rows.values.copy(), self.values.astype(rows.values.dtype)
+        if not np.array_equal(shift, self.values):
+            return None
         if isinstance(rows, Csr):
             return rows._replace(values=values) if _subtract(values, *rows[1:3], self.columns, shift) else None
         if values.shape[1] <= self.columns[-1]:

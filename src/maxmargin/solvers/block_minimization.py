@@ -100,5 +100,5 @@ class BlockTrainer(Holder):
 
 def check_sweeps(sweeps: int) -> None:
     """At least one."""
-    if not (is_number(sweeps) and sweeps >= 1 and sweeps == int(sweeps)):
+    if not (is_number(sweeps) and 1 <= sweeps < np.inf and sweeps == int(sweeps)):
         raise ParameterError(f"sweeps={sweeps!r} must be a whole number, 1 or above")
