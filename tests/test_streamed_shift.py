@@ -183,6 +183,18 @@ def test_a_checkpoint_with_a_wrong_centre_is_refused(name, wrong, tmp_path):
         maxmargin.train(tmp_path / "rows.svm", checkpoint=kept, resume=True, **SAME)
 
 
+def test_a_checkpoint_that_shifts_without_a_free_bias_is_refused(tmp_path):
+    X, y = timestamps(26)
+    maxmargin.write(tmp_path / "rows.svm", X - [1.7e12, 0, 0, 0], y)
+    kept, same = tmp_path / "kept", {"solver": "cached_loops", "bias": "none", "threads": 1, "max_epochs": 3}
+    maxmargin.train(tmp_path / "rows.svm", checkpoint=kept, **same)
+    tensors, words = read_tensors(kept, out_of_core.KIND)
+    shift = {"shifted": np.array([0]), "centre": np.array([40.0])}
+    write_tensors(kept, out_of_core.KIND, {**tensors, **shift}, words)
+    with pytest.raises(FileError, match="was not written by maxmargin"):
+        maxmargin.train(tmp_path / "rows.svm", checkpoint=kept, resume=True, **same)
+
+
 def test_a_centre_that_does_not_fit_the_rows_is_an_error(tmp_path):
     X, y = timestamps(26)
     maxmargin.write(tmp_path / "rows.svm", X, y)
