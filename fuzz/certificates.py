@@ -74,7 +74,8 @@ def fit_linear(case: LinearCase, solver: str) -> Fit:
 
     began = time.perf_counter()
     result = maxmargin.train(
-        case.given, case.y, loss=case.loss, C=case.C, bias=case.bias, bias_scale=case.bias_scale, weights=case.weights,
+        case.given, case.y, loss=case.loss, C=case.C, bias=case.bias, weights=case.weights,
+        **({"bias_scale": case.bias_scale} if case.bias == "regularised" else {}),
         solver=solver, tol=case.tol, max_seconds=MAX_SECONDS,
         max_epochs=STOCHASTIC_EPOCHS if solver in STOCHASTIC else case.max_epochs, seed=case.seed % 1000, threads=1,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 MANTISSA = 53  # bits of a float64
+FINE = 200  # bits of a ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,17 @@ def lifted(values: Dyadic, lo: Dyadic, hi: Dyadic, total: Dyadic) -> tuple[Dyadi
     """Four quantities at one exponent."""
     low = min(values.exponent, lo.exponent, hi.exponent, total.exponent)
     return Dyadic(values.at(low), low), Dyadic(lo.at(low), low), Dyadic(hi.at(low), low), int(total.at(low))
+
+
+def nearly_balanced(values: Dyadic) -> Dyadic:
+    """Values whose positive and negative sums are the same to 2⁻²⁰⁰ of them: the larger side is made smaller."""
+    positive = values.ints > 0
+    up, down = int(values.ints[positive].sum()), -int(values.ints[~positive].sum())
+    more, less = max(up, down), min(up, down)
+    ratio = (less << FINE) // more if more else 0
+    heavier = positive if up > down else ~positive
+    factors = np.array([ratio if heavy else 1 << FINE for heavy in heavier], dtype=object)
+    return Dyadic(values.ints * factors, values.exponent - FINE)
 
 
 def with_sum(values: Dyadic, lo: Dyadic, hi: Dyadic, total: Dyadic) -> Dyadic | None:

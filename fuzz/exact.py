@@ -10,12 +10,13 @@ what a user's decimal number becomes on the way there is not rounding of the tra
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from fuzz.dyadic import Dyadic, dyadic, scaled, with_sum
+from fuzz.dyadic import Dyadic, dyadic, nearly_balanced, scaled, with_sum
 from fuzz.problems import KernelCase, LinearCase
 
 DIGITS = Context(prec=80, Emin=-999_999, Emax=999_999, traps=[])
@@ -92,9 +93,11 @@ def linear_dual(case: LinearCase, alpha: np.ndarray) -> Value:
         return -math.inf
     if case.kind == "unregularised_logistic":
         return unregularised_dual(case, alpha)
-    signed = feasible(case, alpha)
-    if signed is None:
-        return -math.inf
+    return max((dual_of(case, signed) for signed in feasible(case, alpha)), default=-math.inf)
+
+
+def dual_of(case: LinearCase, signed: Dyadic) -> Value:
+    """D of α_i y_i, which are feasible."""
     w = case.exact_rows.T @ signed
     norm = (w @ w).fraction()
     if case.bias == "regularised":
@@ -102,16 +105,23 @@ def linear_dual(case: LinearCase, alpha: np.ndarray) -> Value:
     return dual_terms(case, abs(signed)) - HALF * norm
 
 
-def feasible(case: LinearCase, alpha: np.ndarray) -> Dyadic | None:
-    """α_i y_i, exactly feasible."""
+def feasible(case: LinearCase, alpha: np.ndarray) -> Iterator[Dyadic]:
+    """α_i y_i, exactly feasible; for a free bias by moving single values, and by making the heavier class smaller.
+
+    The first hardly changes the others, the second no value by much: a row of 1e15 makes that matter.
+    """
     C = case.float_C
     most = np.max(np.abs(alpha), initial=0.0)
     upper = np.where(C > 0, most, 0.0) if case.kind in ("squared_hinge", "hard_margin") else C
     signed = np.clip(alpha, 0.0, upper) * case.y
     if case.effective_bias != "free":
-        return dyadic(signed)
+        yield dyadic(signed)
+        return
     lo, hi = np.where(case.y > 0, 0.0, -upper), np.where(case.y > 0, upper, 0.0)
-    return with_sum(dyadic(signed), dyadic(lo), dyadic(hi), dyadic(0.0))
+    for start in (dyadic(signed), nearly_balanced(dyadic(signed))):
+        found = with_sum(start, dyadic(lo), dyadic(hi), dyadic(0.0))
+        if found is not None:
+            yield found
 
 
 def unregularised_dual(case: LinearCase, alpha: np.ndarray) -> Fraction:

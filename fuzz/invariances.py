@@ -34,7 +34,8 @@ def linear_interval(case: LinearCase, X: Any = None, **settings: Any) -> Interva
 
     data = (case.given, case.y) if X is None else (X, None)
     c = maxmargin.train(
-        *data, loss=case.loss, C=case.C, bias=case.bias, bias_scale=case.bias_scale, weights=case.weights,
+        *data, loss=case.loss, C=case.C, bias=case.bias, weights=case.weights,
+        **({"bias_scale": case.bias_scale} if case.bias == "regularised" else {}),
         tol=case.tol, max_seconds=MAX_SECONDS, max_epochs=EPOCHS, threads=1, **settings,
     ).certificate  # fmt: skip
     return c.dual, c.primal

@@ -129,6 +129,20 @@ def test_certificates_are_true_in_exact_arithmetic(runner):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("runner", "seed"),
+    [
+        (LinearRunner(), 3015305),  # losses that underflow
+        (LinearRunner(), 3007575),  # an infimum of 0 and a dual of 3e-15
+        (LinearRunner(), 3022162),  # a value of 3e15 beside others of 1
+        (KernelRunner(), 3017401),  # a kernel of 1e-300
+    ],
+)
+def test_what_the_campaign_has_found_stays_mended(runner, seed):
+    assert findings(runner, [seed]) == []
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_other_forms_of_a_problem_have_overlapping_intervals():
     assert findings(InvarianceRunner(), range(12)) == []
 

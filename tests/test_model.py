@@ -203,5 +203,5 @@ def test_a_bit_that_flips_in_a_checkpoint_is_noticed(tmp_path):
 
 @pytest.mark.parametrize("number", [np.float32(1e-3), np.float64(1e-3)])
 def test_parameters_of_numpy_types_can_be_saved(tmp_path, number):
-    maxmargin.train(*overlapping(), tol=number, bias_scale=np.int64(2)).model.save(tmp_path / "m")
+    maxmargin.train(*overlapping(), tol=number, bias="regularised", bias_scale=np.int64(2)).model.save(tmp_path / "m")
     assert maxmargin.load(tmp_path / "m").training["bias_scale"] == 2.0

@@ -44,6 +44,7 @@ from maxmargin.passes import (
 from maxmargin.problem import Problem
 from maxmargin.rounding import (
     LOSS,
+    SMALLEST,
     UNIT,
     additions_of_blocks,
     additions_of_sum,
@@ -268,7 +269,8 @@ def primal_side(problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes:
         losses = above = 0.0 if np.all(margins >= 1.0) else np.inf
     else:
         losses, above = loss_sums(f, problem.y, problem.dual_term, b, sizes.rows, error, problem.threads)
-    upper = (norm * (1.0 + gamma(additions_of_sum(len(w)) + 8)) + above) * (1.0 + 4.0 * UNIT)
+    underflow = SMALLEST * (1.0 + problem.n * problem.mean_C)  # of squares and of losses
+    upper = (norm * (1.0 + gamma(additions_of_sum(len(w)) + 8)) + above) * (1.0 + 4.0 * UNIT) + underflow
     return Side(upper, max(upper - (norm + losses), 0.0) if np.isfinite(upper) else 0.0)
 
 

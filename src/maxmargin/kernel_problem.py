@@ -48,6 +48,7 @@ NEAR = 10.0  # of this it keeps six
 FLAT = 1e-12
 FLAT_TARGETS = 1e-9  # of Σ C |z|
 LOOKED_AT = 2000  # examples
+TINY_KERNEL = 1e-250  # K(x, x) of all rows: products of smaller ones, and what is divided by them, leave float64
 ROUNDING = 1e-6  # of the diagonal
 
 
@@ -218,6 +219,8 @@ class KernelProblem:
                 f"the kernel of row {place} (counted from 0) with itself is {found[place]}: scale the features, or "
                 "take a smaller gamma or degree"
             )
+        if 0.0 < np.max(found, initial=0.0) < TINY_KERNEL:
+            raise DataError(f"the kernel of every row with itself is below {TINY_KERNEL:g}: scale the features up")
         return found
 
     def coefficients(self, beta: np.ndarray) -> np.ndarray:

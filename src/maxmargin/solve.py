@@ -330,6 +330,8 @@ class Loop:
         proved = verdict(self.problem, found, done, self.epochs, self.seconds)
         if proved:
             self.run.best = as_best(found)
+        if proved is Status.NO_MINIMISER and found.certificate.dual > 0.0:  # the infimum is 0
+            self.run.best = with_zero_alpha(as_best(found))
         return self.conclude(proved)
 
     def costs_nothing(self) -> bool:
