@@ -116,6 +116,12 @@ def beside(other: str, remedy: str, *wanted: Any) -> Rule:
     return rule
 
 
+def of_a_solver(name: str, values: Values) -> str:
+    """The rule for options, which belong to a solver: named, or the one that all kernels have."""
+    known = is_given("solver", values["solver"]) or (values["kernel"] is not None and values["approx"] is None)
+    return "" if known else f"{name} needs a solver by name: options belong to one"
+
+
 def of_files(name: str, values: Values) -> str:
     """A rule for what says how files are read."""
     return "" if is_file(values["X"]) else f"{name} is for files, and X is none: leave it out"
@@ -137,7 +143,7 @@ RULES: dict[str, Rule] = {
     "cache": of_exact_kernels,
     "components": beside("approx", "approx='nystrom' or 'fourier'"),
     "landmarks": beside("approx", "approx='nystrom'", "nystrom"),
-    "options": beside("solver", "a solver by name: options belong to one"),
+    "options": of_a_solver,
     "force": beside("checkpoint", "checkpoint=PATH: that is the file it may replace"),
     "memory": of_files,
     "label": of_files,
