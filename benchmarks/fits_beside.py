@@ -2,8 +2,9 @@
 
     python benchmarks/fits_beside.py --beside FOLDER [--data FOLDER] [--rounds 3] [--write FILE]
 
-A sample of bench-certified, bench-linear and bench-kernel: `solver="auto"`, tol = 1e-4, free bias, two threads. Seconds
-are of training alone, after a fit that compiles. Large fits run once a round, small ones for a fifth of a second.
+The problems of bench-certified, and a sample of bench-linear and bench-kernel: `solver="auto"`, tol = 1e-4, two
+threads. Seconds are of training alone, after a fit that compiles. Large fits run once a round, small ones for a fifth
+of a second.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ SECONDS = 0.2
 def measured(data: Path):
     for name, X, y in inputs(data):
         for loss in LOSSES:
-            for C in (1.0, 100.0):
-                yield f"{name}, {loss}, C = {C:g}", time_of(X, y, loss=loss, C=C)
+            for bias, C in (("none", 1.0), ("regularised", 1.0), ("free", 1.0), ("free", 100.0)):
+                yield f"{name}, {loss}, {bias}, C = {C:g}", time_of(X, y, loss=loss, bias=bias, C=C)
     for name, rows in KERNEL:
         if path := found(name, data):
             X, y = read(path)
