@@ -131,8 +131,7 @@ def train_classifier(case: KernelCase, solver: str) -> Trained:
     if case.formulation == "C-SVC":
         result = maxmargin.train(
             case.given, case.y, C=case.C, bias=case.bias, weights=case.weights, solver=solver, tol=case.tol,
-            max_seconds=KERNEL_SECONDS, threads=1, kernel=case.kernel, gamma=case.gamma, degree=case.degree,
-            coef0=case.coef0,
+            max_seconds=KERNEL_SECONDS, threads=1, **case.kernel_parameters,
         )  # fmt: skip
     else:
         result = (

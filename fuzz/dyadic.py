@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 MANTISSA = 53  # bits of a float64
-FINE = 200  # bits of a ratio
+FINE = 1500  # bits of a ratio: what is left, times a value of 1e308, is nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ def lifted(values: Dyadic, lo: Dyadic, hi: Dyadic, total: Dyadic) -> tuple[Dyadi
 
 
 def nearly_balanced(values: Dyadic) -> Dyadic:
-    """Values whose positive and negative sums are the same to 2⁻²⁰⁰ of them: the larger side is made smaller."""
+    """Values whose positive and negative sums are the same to 2⁻¹⁵⁰⁰ of them: the larger side is made smaller."""
     positive = values.ints > 0
     up, down = int(values.ints[positive].sum()), -int(values.ints[~positive].sum())
     more, less = max(up, down), min(up, down)

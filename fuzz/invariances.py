@@ -47,7 +47,7 @@ def kernel_interval(case: KernelCase) -> Interval:
 
     c = maxmargin.train(
         case.given, case.y, C=case.C, bias=case.bias, weights=case.weights, tol=case.tol, max_seconds=KERNEL_SECONDS,
-        threads=1, kernel=case.kernel, gamma=case.gamma, degree=case.degree, coef0=case.coef0,
+        threads=1, **case.kernel_parameters,
     ).certificate  # fmt: skip
     return c.dual, c.primal
 

@@ -95,6 +95,12 @@ class KernelCase:
     bias: str
     tol: float
 
+    @property
+    def kernel_parameters(self) -> dict[str, Any]:
+        """The kernel, with those of its parameters that it has."""
+        names = {"polynomial": ("gamma", "degree", "coef0"), "gaussian": ("gamma",)}.get(self.kernel, ())
+        return {"kernel": self.kernel, **{name: getattr(self, name) for name in names}}
+
     @cached_property
     def strengths(self) -> np.ndarray:
         """The upper end of each box."""
