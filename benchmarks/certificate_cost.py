@@ -2,7 +2,8 @@
 
     python benchmarks/certificate_cost.py --beside FOLDER [--data FOLDER] [--rounds 3] [--write FILE]
 
-Both versions certify the same points, random ones. Compiling is off the clock.
+Both versions certify the same points, random ones. Compiling is off the clock. The other version must have the modules
+of this one: it imports them (version 0.1 had other names).
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ def measured(data: Path):
 
 
 def linear(data: Path):
-    from maxmargin.certificate import Point, certify
-    from maxmargin.problem import pose
-    from maxmargin.rows.take import take
+    from maxmargin.data.take import take
+    from maxmargin.problems.certificate import Point, certify
+    from maxmargin.problems.linear import pose
 
     for name, X, y in inputs(data):
         for loss in ("hinge", "logistic"):
@@ -53,12 +54,12 @@ def inputs(data: Path):
 
 
 def with_kernel():
-    from maxmargin.certificate import Point
-    from maxmargin.kernel_certificate import certify_kernel
-    from maxmargin.kernel_problem import KernelProblem
-    from maxmargin.kernels import find_kernel
-    from maxmargin.machines import c_svc
-    from maxmargin.rows.take import take
+    from maxmargin.data.take import take
+    from maxmargin.kernels.functions import find_kernel
+    from maxmargin.problems.certificate import Point
+    from maxmargin.problems.formulations import c_svc
+    from maxmargin.problems.kernel import KernelProblem
+    from maxmargin.problems.kernel_certificate import certify_kernel
 
     for name, n, d in KERNELS:
         rng = np.random.default_rng(0)

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC
 
 import maxmargin
-from maxmargin.losses import LOSSES
+from maxmargin.problems.losses import LOSSES
 
 NAMES = "a9a,w8a,ijcnn1,covtype.binary.scale,reuters_money-fx,20news.binary"
 TOL = 1e-4

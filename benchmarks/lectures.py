@@ -17,10 +17,10 @@ import numpy as np
 from report import DATA, heading, publish, table
 
 import maxmargin
-from maxmargin.certificate import certify
-from maxmargin.problem import Problem, pose
-from maxmargin.rows.take import take
-from maxmargin.solve import Limits, solve
+from maxmargin.data.take import take
+from maxmargin.loop.solve import Limits, solve
+from maxmargin.problems.certificate import certify
+from maxmargin.problems.linear import Problem, pose
 from maxmargin.solvers import base, find_solver
 
 REPEATS = 3

@@ -23,7 +23,7 @@ import numpy as np
 from report import DATA, heading, publish, table
 from sklearn.datasets import load_svmlight_file
 
-from maxmargin.rows.text import read_text
+from maxmargin.data.text.read import read_text
 
 NAMES = ("a9a", "covtype.binary.scale", "mnist", "20news.binary", "reuters_money-fx", "url_2000")
 LARGEST = 24_000_000
@@ -37,7 +37,7 @@ READERS = {
 
 FIRST_READ = """
 import sys, time
-from maxmargin.rows.text import read_text
+from maxmargin.data.text.read import read_text
 start = time.perf_counter()
 read_text(sys.argv[1], threads=1)
 print(time.perf_counter() - start)

@@ -9,7 +9,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from maxmargin.cores import all_cores
+from maxmargin.system.threads import all_cores
 
 ENDINGS = ("", ".xz", ".bz2", ".gz", ".zst")
 ROOT = Path(__file__).parent.parent

@@ -16,8 +16,8 @@ import numpy as np
 from report import heading, publish, table
 from scipy import sparse
 
-from maxmargin.problem import pose
-from maxmargin.rows.take import take
+from maxmargin.data.take import take
+from maxmargin.problems.linear import pose
 from maxmargin.solvers import SOLVERS
 
 SIZES = (10_000, 10_000_000)

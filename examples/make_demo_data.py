@@ -1,6 +1,6 @@
 """Make the data of `maxmargin demo`: made-up short documents of two topics, as word weights.
 
-Usage: python examples/make_demo_data.py src/maxmargin/data
+Usage: python examples/make_demo_data.py src/maxmargin/cli/demo_data
 """
 
 import sys

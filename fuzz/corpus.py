@@ -112,8 +112,8 @@ def make_arrow(folder: Path) -> None:
 
 def make_blocks(folder: Path) -> None:
     """Block files as `maxmargin convert` writes them."""
-    from maxmargin.rows.blocks import convert
-    from maxmargin.rows.open_source import open_source
+    from maxmargin.data.open_source import open_source
+    from maxmargin.data.tables.block_file import convert
 
     make_text(folder)
     for compression in ("none", "lz4", "zstd"):

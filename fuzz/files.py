@@ -39,7 +39,7 @@ FORMATS = {  # how often each is taken
 def read_data(path: Path, rng: np.random.Generator) -> None:
     """A file of rows: read as a source, as a whole, or trained on."""
     import maxmargin
-    from maxmargin.rows.open_source import open_source
+    from maxmargin.data.open_source import open_source
 
     draw = rng.random()
     if draw < TRAINED:

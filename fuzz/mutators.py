@@ -182,7 +182,7 @@ def unpack_or(unpack: Callable[[bytes], bytes], data: bytes) -> bytes:
 
 def edit_tensors(rng: Random, data: bytes) -> bytes:
     """A safetensors file of maxmargin with other arrays or metadata, and a digest that is right again."""
-    from maxmargin.tensorfile import KEY, TYPES, digest
+    from maxmargin.system.tensor_file import KEY, TYPES, digest
 
     header, tensors = tensors_in(data)
     said = json.loads(header["__metadata__"][KEY])
@@ -210,7 +210,7 @@ def edit_tensors(rng: Random, data: bytes) -> bytes:
 
 def tensors_in(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header of a safetensors file, and its arrays."""
-    from maxmargin.tensorfile import TYPES
+    from maxmargin.system.tensor_file import TYPES
 
     kinds = {name: kind for kind, name in TYPES.items()}
     end = 8 + int.from_bytes(data[:8], "little")
@@ -276,7 +276,7 @@ def edit_block_metadata(rng: Random, data: bytes) -> bytes:
     """A block file whose metadata say something else."""
     import pyarrow as pa
 
-    from maxmargin.rows.block_facts import KEY
+    from maxmargin.data.tables.block_facts import KEY
 
     reader = pa.ipc.open_file(pa.BufferReader(data))
     last = reader.num_record_batches - 1

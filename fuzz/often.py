@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from maxmargin import out_of_core, solve
 from maxmargin.cli import main
+from maxmargin.loop import solve
+from maxmargin.loop import streaming as out_of_core
 
 if __name__ == "__main__":
     for module in (solve, out_of_core):

@@ -32,7 +32,7 @@ from fuzz.invariances import InvarianceRunner  # noqa: E402
 from fuzz.kills import KillRunner  # noqa: E402
 from fuzz.tally import Tally  # noqa: E402
 from fuzz.workers import campaign, quieten  # noqa: E402
-from maxmargin.compiled import cache_root  # noqa: E402
+from maxmargin.system.compiled import cache_root  # noqa: E402
 
 SHARES = {"linear": 0.34, "kernel": 0.18, "files": 0.28, "kills": 0.1, "invariances": 0.07, "concurrency": 0.03}
 GROUPS = {"certificates": ["linear", "kernel"], "kills": ["disks", "kills"]}

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from maxmargin import certificate, solve
+from maxmargin.loop import solve
+from maxmargin.problems import certificate
 
 settings.register_profile("home", deadline=None)  # no test is a stopwatch
 settings.register_profile("ci", deadline=None, derandomize=True)  # what is searched at home must not fail a stranger

@@ -5,9 +5,9 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
-from maxmargin.losses import LOSSES
-from maxmargin.problem import BIASES, pose
-from maxmargin.rows.take import take
+from maxmargin.data.take import take
+from maxmargin.problems.linear import BIASES, pose
+from maxmargin.problems.losses import LOSSES
 
 STORAGES = {
     "dense64": lambda X: X,
@@ -91,3 +91,11 @@ def hinge_optimum(problem, X):
 
 EVERY_LOSS = sorted(LOSSES)
 EVERY_BIAS = BIASES
+
+
+def timestamps(seed):
+    """A column of millisecond timestamps beside three ordinary ones."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 4))
+    X[:, 0] = 1.7e12 + np.round(rng.normal(size=60))
+    return X, np.where(X[:, 1] + rng.normal(size=60) > 0, 1, -1)

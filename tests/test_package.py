@@ -53,23 +53,23 @@ def test_training_does_not_wait_for_what_it_does_not_need():
     assert python(code) == "set()"
 
 
-ASK = "import maxmargin.passes as p, numpy as np; from maxmargin.rows.take import take; " \
+ASK = "import maxmargin.data.passes as p, numpy as np; from maxmargin.data.take import take; " \
       "print(float(p.scores(take(np.ones((1, 2))), np.ones(2))[0]))"  # fmt: skip
 
 
 def test_the_cache_never_serves_stale_code(tmp_path):
-    """An edit in an imported module (rows/memory.py) must reach a kernel that lives in another (passes.py)."""
+    """An edit in an imported module (data/rows.py) must reach a kernel that lives in another (data/passes.py)."""
     copy = tmp_path / "library" / "maxmargin"
     shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {"PYTHONPATH": str(copy.parent), "MAXMARGIN_CACHE_DIR": str(tmp_path / "cache")}
     assert python("import maxmargin; print(maxmargin.__file__)", **environment).startswith(str(copy))
     assert python(ASK, **environment) == "2.0"
     assert python(ASK, **environment) == "2.0"
-    memory = copy / "rows" / "memory.py"
+    memory = copy / "data" / "rows.py"
     kept, edited = memory.stat(), memory.read_text().replace("total = 0.0", "total = 40.0")
     memory.write_text(edited)
     os.utime(memory, ns=(kept.st_atime_ns, kept.st_mtime_ns))
-    shutil.rmtree(copy / "rows" / "__pycache__", ignore_errors=True)
+    shutil.rmtree(copy / "data" / "__pycache__", ignore_errors=True)
     assert python(ASK, **environment) == "42.0"
 
 

@@ -9,8 +9,9 @@ import pytest
 from problems import EVERY_BIAS, EVERY_LOSS, overlapping
 
 import maxmargin
-from maxmargin import regularisation, training
-from maxmargin.regularisation import path, split
+from maxmargin import regularisation_path as regularisation
+from maxmargin import training
+from maxmargin.regularisation_path import path, split
 
 
 @pytest.mark.parametrize("bias", EVERY_BIAS)

@@ -16,9 +16,9 @@ import maxmargin
 from maxmargin import racing
 from maxmargin.cli import run
 from maxmargin.cli.race import finite
-from maxmargin.picture import FLOOR, marks
+from maxmargin.data.take import take
+from maxmargin.race_plot import FLOOR, marks
 from maxmargin.racing import held_out, picked
-from maxmargin.rows.take import take
 
 QUICK = {"max_epochs": 8, "max_seconds": None}
 

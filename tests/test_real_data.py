@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import maxmargin
-from maxmargin.losses import LOSSES
+from maxmargin.problems.losses import LOSSES
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 NAMES = ["heart_scale", "a9a", "w8a", "ijcnn1", "reuters_money-fx", "url_2000"]

@@ -7,8 +7,8 @@ from problems import EVERY_BIAS, EVERY_LOSS, overlapping
 from scipy import sparse
 
 import maxmargin
+from maxmargin.data.labels import encode
 from maxmargin.errors import DataError, FileError, ParameterError, RefusedError
-from maxmargin.labels import encode
 
 
 @pytest.mark.parametrize("loss", EVERY_LOSS)

@@ -17,9 +17,9 @@ import numpy as np
 from scipy import sparse
 
 import maxmargin
-from maxmargin.certificate import Certificate
-from maxmargin.kernels import Gaussian
-from maxmargin.rows.take import take
+from maxmargin.data.take import take
+from maxmargin.kernels.functions import Gaussian
+from maxmargin.problems.certificate import Certificate
 
 CACHE = 2000  # MB
 OURS, LIBSVM = "maxmargin", "scikit-learn"

@@ -150,7 +150,7 @@ def as_text(classes, predicted) -> str:
 
 def objective(model, X, y, C: float) -> float:
     """½‖w‖² + C Σ max(0, 1 − m) of each pair of classes, summed."""
-    from maxmargin.points import matrix_of
+    from maxmargin.kernels.points import matrix_of
 
     total, values, own_values = 0.0, model.decide_pairs(X), model.decide_pairs(matrix_of(model.vectors))
     for k, (i, j) in enumerate(model.pairs):

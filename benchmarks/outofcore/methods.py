@@ -21,14 +21,14 @@ from scipy.sparse import csr_array, vstack
 from shapes import Shape, options_of, shape
 
 import maxmargin
-from maxmargin.budget import Budget
-from maxmargin.data_files import COPIES, Files
-from maxmargin.losses import find_loss
-from maxmargin.out_of_core import PIECES
-from maxmargin.rows.expand import find_expansion
-from maxmargin.rows.open_source import files_of
-from maxmargin.scratch import tidy
-from maxmargin.streamed import Streamed
+from maxmargin.data.expand import find_expansion
+from maxmargin.data.files import COPIES, Files
+from maxmargin.data.open_source import files_of
+from maxmargin.loop.streaming import PIECES
+from maxmargin.problems.losses import find_loss
+from maxmargin.problems.streamed import Streamed
+from maxmargin.system.budget import Budget
+from maxmargin.system.buffers import tidy
 
 OURS = ("cached_loops", "cached_loops random", "block_minimization", "selective_blocks")
 BESIDE = ("in memory", "reading", "Vowpal Wabbit")

@@ -17,9 +17,9 @@ from pathlib import Path
 from methods import drop_file
 from shapes import options_of, shape
 
-from maxmargin.rows.blocks import convert
-from maxmargin.rows.memory import Dense
-from maxmargin.rows.open_source import files_of, open_source
+from maxmargin.data.open_source import files_of, open_source
+from maxmargin.data.rows import Dense
+from maxmargin.data.tables.block_file import convert
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

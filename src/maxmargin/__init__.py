@@ -12,15 +12,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "train": "maxmargin.training",
     "Result": "maxmargin.results",
-    "path": "maxmargin.regularisation",
+    "path": "maxmargin.regularisation_path",
     "race": "maxmargin.racing",
     "Race": "maxmargin.racing",
-    "LinearModel": "maxmargin.model",
-    "load": "maxmargin.model",
-    "write_libsvm_model": "maxmargin.libsvm_model",
-    "KernelModel": "maxmargin.kernel_model",
-    "KernelFunction": "maxmargin.kernel_function",
-    "ApproximateModel": "maxmargin.approximate_model",
+    "LinearModel": "maxmargin.models.linear",
+    "load": "maxmargin.models.linear",
+    "write_libsvm_model": "maxmargin.models.libsvm",
+    "KernelModel": "maxmargin.models.kernel",
+    "KernelFunction": "maxmargin.models.kernel_function",
+    "ApproximateModel": "maxmargin.models.approximate",
     "LinearSVC": "maxmargin.estimators.linear_svc",
     "SVC": "maxmargin.estimators.svc",
     "NuSVC": "maxmargin.estimators.svc",
@@ -28,11 +28,11 @@ _HOMES = {
     "NuSVR": "maxmargin.estimators.svr",
     "OneClassSVM": "maxmargin.estimators.one_class_svm",
     "PolynomialMap": "maxmargin.estimators.polynomial_map",
-    "Certificate": "maxmargin.certificate",
-    "Status": "maxmargin.outcome",
-    "Record": "maxmargin.outcome",
-    "read": "maxmargin.data_files",
-    "write": "maxmargin.data_files",
+    "Certificate": "maxmargin.problems.certificate",
+    "Status": "maxmargin.status",
+    "Record": "maxmargin.loop.record",
+    "read": "maxmargin.data.files",
+    "write": "maxmargin.data.files",
     "MaxmarginError": "maxmargin.errors",
     "DataError": "maxmargin.errors",
     "FileError": "maxmargin.errors",
@@ -46,10 +46,8 @@ __all__ = ["__version__", *_HOMES]  # noqa: PLE0604
 if TYPE_CHECKING:
     from typing import Any
 
-    from maxmargin.approximate_model import ApproximateModel as ApproximateModel
-    from maxmargin.certificate import Certificate as Certificate
-    from maxmargin.data_files import read as read
-    from maxmargin.data_files import write as write
+    from maxmargin.data.files import read as read
+    from maxmargin.data.files import write as write
     from maxmargin.errors import CheckpointWarning as CheckpointWarning
     from maxmargin.errors import DataError as DataError
     from maxmargin.errors import FileError as FileError
@@ -63,17 +61,19 @@ if TYPE_CHECKING:
     from maxmargin.estimators.svc import NuSVC as NuSVC
     from maxmargin.estimators.svr import SVR as SVR
     from maxmargin.estimators.svr import NuSVR as NuSVR
-    from maxmargin.kernel_function import KernelFunction as KernelFunction
-    from maxmargin.kernel_model import KernelModel as KernelModel
-    from maxmargin.libsvm_model import write_libsvm_model as write_libsvm_model
-    from maxmargin.model import LinearModel as LinearModel
-    from maxmargin.model import load as load
-    from maxmargin.outcome import Record as Record
-    from maxmargin.outcome import Status as Status
+    from maxmargin.loop.record import Record as Record
+    from maxmargin.models.approximate import ApproximateModel as ApproximateModel
+    from maxmargin.models.kernel import KernelModel as KernelModel
+    from maxmargin.models.kernel_function import KernelFunction as KernelFunction
+    from maxmargin.models.libsvm import write_libsvm_model as write_libsvm_model
+    from maxmargin.models.linear import LinearModel as LinearModel
+    from maxmargin.models.linear import load as load
+    from maxmargin.problems.certificate import Certificate as Certificate
     from maxmargin.racing import Race as Race
     from maxmargin.racing import race as race
-    from maxmargin.regularisation import path as path
+    from maxmargin.regularisation_path import path as path
     from maxmargin.results import Result as Result
+    from maxmargin.status import Status as Status
     from maxmargin.training import train as train
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from maxmargin.losses import HARD_MARGIN, Logistic
-from maxmargin.passes import combination
-from maxmargin.problem import Problem
-from maxmargin.solvers.newton import small_enough
-from maxmargin.solvers.newton_system import FEW
+from maxmargin.data.passes import combination
+from maxmargin.problems.linear import Problem
+from maxmargin.problems.losses import HARD_MARGIN, Logistic
+from maxmargin.solvers.parts.newton_system import FEW
+from maxmargin.solvers.primal.newton import small_enough
 
 MANY = 200  # examples for each feature
 PLENTY = 100

@@ -11,25 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.calibration import FOLDS, fit_sigmoid, folds_of
-from maxmargin.certificate import summed
-from maxmargin.cores import blas_on_one_thread, free_memory, in_turn, on_threads
+from maxmargin.data.labels import show
+from maxmargin.data.pick import pick
+from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows, count_stored
+from maxmargin.data.take import read_only, take
 from maxmargin.errors import ParameterError
-from maxmargin.kernel_function import KernelFunction
-from maxmargin.kernel_model import KernelModel
-from maxmargin.kernel_problem import KernelProblem, Machine
-from maxmargin.kernels import Kernel, Precomputed
-from maxmargin.labels import show
+from maxmargin.kernels.functions import Kernel, Precomputed
+from maxmargin.kernels.points import matrix_of
+from maxmargin.loop.solve import Callback, Keeping, Limits, Outcome, solve
+from maxmargin.models.kernel import KernelModel
+from maxmargin.models.kernel_function import KernelFunction
+from maxmargin.models.probabilities import FOLDS, fit_sigmoid, folds_of
 from maxmargin.multiclass import own_file, time_shares
-from maxmargin.outcome import Status
-from maxmargin.overwriting import check_replaces_checkpoint
-from maxmargin.points import matrix_of
-from maxmargin.problem import check_both_classes
-from maxmargin.rows.memory import Csr, Dense, Rows, count_columns, count_rows, count_stored
-from maxmargin.rows.pick import pick
-from maxmargin.rows.take import read_only, take
-from maxmargin.solve import Callback, Keeping, Limits, Outcome, solve
+from maxmargin.problems.certificate import summed
+from maxmargin.problems.kernel import KernelProblem, Machine
+from maxmargin.problems.linear import check_both_classes
 from maxmargin.solvers.base import Solver
+from maxmargin.status import Status
+from maxmargin.system.overwriting import check_replaces_checkpoint
+from maxmargin.system.threads import blas_on_one_thread, free_memory, in_turn, on_threads
 
 NOT_KEPT = Keeping()
 MANY = 4  # pairs of classes for each thread, so that they are trained side by side,

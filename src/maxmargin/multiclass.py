@@ -12,10 +12,10 @@ from threading import Event
 
 import numpy as np
 
-from maxmargin.certificate import Point
-from maxmargin.labels import show, sides, signs
-from maxmargin.problem import Problem, check_both_classes
-from maxmargin.solve import Callback, Keeping, Limits, Outcome, check_keeping, solve
+from maxmargin.data.labels import show, sides, signs
+from maxmargin.loop.solve import Callback, Keeping, Limits, Outcome, check_keeping, solve
+from maxmargin.problems.certificate import Point
+from maxmargin.problems.linear import Problem, check_both_classes
 from maxmargin.solvers.base import Solver
 
 

@@ -19,24 +19,24 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.certificate import Certified
 from maxmargin.choose import choose
-from maxmargin.cores import thread_count
+from maxmargin.data.columns import shifted, widened
+from maxmargin.data.labels import check_length, encode, show, signs
+from maxmargin.data.passes import scores
+from maxmargin.data.pick import pick
+from maxmargin.data.rows import Rows, count_columns, count_rows
 from maxmargin.errors import DataError, MaxmarginError, ParameterError, RefusedError
-from maxmargin.interrupts import noticed
-from maxmargin.labels import check_length, encode, show, signs
-from maxmargin.outcome import Record
-from maxmargin.passes import scores
-from maxmargin.problem import Problem, checked_weights, penalty, pose
-from maxmargin.rows.columns import shifted, widened
-from maxmargin.rows.memory import Rows, count_columns, count_rows
-from maxmargin.rows.pick import pick
+from maxmargin.loop.interrupts import noticed
+from maxmargin.loop.record import Record
+from maxmargin.loop.solve import Limits, Outcome, solve
+from maxmargin.problems.certificate import Certified
+from maxmargin.problems.linear import Problem, checked_weights, penalty, pose
 from maxmargin.settings import check_names, checked_limits, checked_seed
-from maxmargin.solve import Limits, Outcome, solve
 from maxmargin.solvers import PASSING, find_solver
 from maxmargin.solvers.base import Solver
+from maxmargin.system.threads import thread_count
+from maxmargin.system.values import is_number
 from maxmargin.training import gather
-from maxmargin.values import is_number
 
 FEW = 64  # rows to warm up on
 CLASSES_SHOWN = 8
@@ -108,7 +108,7 @@ class Race:
 
         It replaces only a picture; with `force` any file.
         """
-        from maxmargin.picture import draw
+        from maxmargin.race_plot import draw
 
         draw(self, path, force)
 

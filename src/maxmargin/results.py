@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.certificate import Certificate, summed
-from maxmargin.labels import sides, signs
-from maxmargin.model import LabelModel, LinearModel
-from maxmargin.outcome import SEVERITY, Record, Status
-from maxmargin.solve import Outcome
+from maxmargin.data.labels import sides, signs
+from maxmargin.loop.record import Record
+from maxmargin.loop.solve import Outcome
+from maxmargin.models.linear import LabelModel, LinearModel
+from maxmargin.problems.certificate import Certificate, summed
+from maxmargin.status import SEVERITY, Status
 
 
 @dataclass(eq=False)

@@ -12,21 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.approximation import check_components
-from maxmargin.budget import checked_memory
-from maxmargin.cores import thread_count
-from maxmargin.data_files import check_way, is_file
+from maxmargin.data.expand import Expansion, Kmers, find_expansion
+from maxmargin.data.files import check_way, is_file
 from maxmargin.errors import ParameterError, RefusedError
-from maxmargin.files import check_writable
-from maxmargin.kernels import NAMES, check_gamma, checked_degree, checked_number, gamma_of
-from maxmargin.losses import find_loss
-from maxmargin.overwriting import check_replaces_checkpoint
+from maxmargin.kernels.approximation import check_components
+from maxmargin.kernels.functions import NAMES, check_gamma, checked_degree, checked_number, gamma_of
+from maxmargin.loop.solve import Keeping, Limits
 from maxmargin.parameters import PARAMETERS, is_given
-from maxmargin.problem import check_bias
-from maxmargin.rows.expand import Expansion, Kmers, find_expansion
-from maxmargin.solve import Keeping, Limits
+from maxmargin.problems.linear import check_bias
+from maxmargin.problems.losses import find_loss
 from maxmargin.solvers import find_solver
-from maxmargin.values import check_column, check_flag, is_number, is_whole
+from maxmargin.system.atomic_files import check_writable
+from maxmargin.system.budget import checked_memory
+from maxmargin.system.overwriting import check_replaces_checkpoint
+from maxmargin.system.threads import thread_count
+from maxmargin.system.values import check_column, check_flag, is_number, is_whole
 
 Values = Mapping[str, Any]
 Rule = Callable[[str, Values], str]

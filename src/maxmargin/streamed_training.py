@@ -12,33 +12,33 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.budget import Budget
-from maxmargin.certificate import Certificate, summed
+from maxmargin.data.columns import column_to_blame
+from maxmargin.data.expand import Expansion
+from maxmargin.data.far_columns import Shift
+from maxmargin.data.file_labels import as_whole
+from maxmargin.data.labels import check_kept, show, sides
+from maxmargin.data.open_source import open_source
+from maxmargin.data.rows import Dense, count_columns
+from maxmargin.data.source import Facts, Source
+from maxmargin.data.tables.block_file import convert
+from maxmargin.data.tables.source import TableSource
 from maxmargin.errors import DataError, MaxmarginError, ParameterError
-from maxmargin.interrupts import noticed, postponed
-from maxmargin.labels import check_kept, show, sides
-from maxmargin.leftovers import temporary_folder
-from maxmargin.losses import find_loss
-from maxmargin.model import LinearModel
+from maxmargin.loop.interrupts import noticed, postponed
+from maxmargin.loop.solve import Callback, Keeping, Limits
+from maxmargin.loop.streaming import PIECES, Course, PassedOutcome, check_keeping, run_identity
+from maxmargin.models.linear import LinearModel
 from maxmargin.multiclass import own_file, time_shares
-from maxmargin.out_of_core import PIECES, Course, PassedOutcome, check_keeping, run_identity
-from maxmargin.outcome import Status
-from maxmargin.problem import penalty
+from maxmargin.problems.certificate import Certificate, summed
+from maxmargin.problems.linear import penalty
+from maxmargin.problems.losses import find_loss
+from maxmargin.problems.streamed import MoreClassesError, Streamed, TwoSides
 from maxmargin.results import Result, together
-from maxmargin.rows.blocks import convert
-from maxmargin.rows.columns import column_to_blame
-from maxmargin.rows.expand import Expansion
-from maxmargin.rows.far_columns import Shift
-from maxmargin.rows.labels import as_whole
-from maxmargin.rows.memory import Dense, count_columns
-from maxmargin.rows.open_source import open_source
-from maxmargin.rows.source import Facts, Source
-from maxmargin.rows.tables import TableSource
-from maxmargin.rows.variables import POSITIVE, in_file
-from maxmargin.scratch import forget, tidy
-from maxmargin.solve import Callback, Keeping, Limits
-from maxmargin.solvers.passing import PART, Method
-from maxmargin.streamed import MoreClassesError, Streamed, TwoSides
+from maxmargin.solvers.streaming.dual_variables import POSITIVE, in_file
+from maxmargin.solvers.streaming.state import PART, Method
+from maxmargin.status import Status
+from maxmargin.system.budget import Budget
+from maxmargin.system.buffers import forget, tidy
+from maxmargin.system.temporary_files import temporary_folder
 
 WHY = "rows of a file that does not fit in memory: dual steps on some of them while the others are read"
 

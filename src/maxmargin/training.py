@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.approximate_model import ApproximateModel
-from maxmargin.approximation import Approximation, checked_approximation
-from maxmargin.budget import check_features, checked_memory
-from maxmargin.certificate import Point
 from maxmargin.choose import choose
-from maxmargin.cores import thread_count
-from maxmargin.data_files import Files, is_file
+from maxmargin.data.columns import column_to_blame, shifted
+from maxmargin.data.files import Files, is_file
+from maxmargin.data.labels import encode, sides, signs
+from maxmargin.data.passes import squared_norms
+from maxmargin.data.pick import pick
+from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored
+from maxmargin.data.take import check_finite, take, take_unseen
 from maxmargin.errors import DataError, ParameterError, RefusedError
-from maxmargin.feature_maps import transform
-from maxmargin.interrupts import noticed
 from maxmargin.kernel_training import (
     Make,
     Pair,
@@ -30,20 +29,18 @@ from maxmargin.kernel_training import (
     one_against_one,
     pairs_of_classes,
 )
-from maxmargin.kernels import Kernel, find_kernel, kernel_centre
-from maxmargin.labels import encode, sides, signs
-from maxmargin.machines import c_svc
-from maxmargin.model import LinearModel
+from maxmargin.kernels.approximation import Approximation, checked_approximation
+from maxmargin.kernels.feature_maps import transform
+from maxmargin.kernels.functions import Kernel, find_kernel, kernel_centre
+from maxmargin.loop.interrupts import noticed
+from maxmargin.loop.solve import Callback, Limits
+from maxmargin.models.approximate import ApproximateModel
+from maxmargin.models.linear import LinearModel
 from maxmargin.multiclass import one_against_rest
-from maxmargin.out_of_memory import memory_errors
-from maxmargin.outcome import Status
-from maxmargin.passes import squared_norms
-from maxmargin.problem import Problem, check_bias, check_both_classes, checked_weights, penalty, pose
+from maxmargin.problems.certificate import Point
+from maxmargin.problems.formulations import c_svc
+from maxmargin.problems.linear import Problem, check_bias, check_both_classes, checked_weights, penalty, pose
 from maxmargin.results import Result, joined, together, worst
-from maxmargin.rows.columns import column_to_blame, shifted
-from maxmargin.rows.memory import Rows, count_columns, count_rows, count_stored
-from maxmargin.rows.pick import pick
-from maxmargin.rows.take import check_finite, take, take_unseen
 from maxmargin.settings import (
     check_names,
     check_parameters,
@@ -55,9 +52,12 @@ from maxmargin.settings import (
     checked_limits,
     checked_seed,
 )
-from maxmargin.solve import Callback, Limits
 from maxmargin.solvers import PASSING, find_solver
+from maxmargin.status import Status
 from maxmargin.streamed_training import Order, blame, train_streamed
+from maxmargin.system.budget import check_features, checked_memory
+from maxmargin.system.memory_errors import memory_errors
+from maxmargin.system.threads import thread_count
 
 LEAST_SECONDS = 1e-3
 WHY = "pairs of dual variables, in batches that share their rows of the kernel"

@@ -63,7 +63,7 @@ def command(arguments: list[str]) -> int:
 
     from maxmargin.cli.app import app
     from maxmargin.errors import CheckpointWarning
-    from maxmargin.interrupts import postponed
+    from maxmargin.loop.interrupts import postponed
 
     with postponed() as signals, warnings.catch_warnings():
         warnings.simplefilter("always", CheckpointWarning)  # as an error it would cost the model

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.errors import MaxmarginError
-from maxmargin.model import Model, load
-from maxmargin.overwriting import is_model
+from maxmargin.models.linear import Model, load
+from maxmargin.system.overwriting import is_model
 
 SAME = ("loss", "bias", "bias_scale", "C", "nu", "machine", "weighted", "expand", "approximation")
 

@@ -26,11 +26,11 @@ def convert(
     A block file replaces only a block file.
     """
     from maxmargin.cli.progress import counting
-    from maxmargin.data_files import Files
-    from maxmargin.files import check_apart, check_writable
-    from maxmargin.overwriting import check_replaces
-    from maxmargin.rows.blocks import convert as convert_rows
-    from maxmargin.rows.open_source import files_of
+    from maxmargin.data.files import Files
+    from maxmargin.data.open_source import files_of
+    from maxmargin.data.tables.block_file import convert as convert_rows
+    from maxmargin.system.atomic_files import check_apart, check_writable
+    from maxmargin.system.overwriting import check_replaces
 
     check_writable(blocks)
     check_apart(*files_of(file), labels, blocks)
@@ -46,9 +46,9 @@ def convert(
 
 def is_block_file(path: Path) -> bool:
     """Whether an earlier `convert` has written it."""
+    from maxmargin.data.open_source import kind_of
+    from maxmargin.data.tables.source import TableSource
     from maxmargin.errors import FileError
-    from maxmargin.rows.open_source import kind_of
-    from maxmargin.rows.tables import TableSource
 
     try:
         return kind_of(path) == "arrow" and TableSource(path, "arrow").facts is not None

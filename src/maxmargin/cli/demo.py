@@ -17,7 +17,7 @@ def demo(
     from maxmargin.cli.score import score
     from maxmargin.cli.train import train
 
-    with as_file(files("maxmargin") / "data") as folder:
+    with as_file(files("maxmargin.cli") / "demo_data") as folder:
         print("Training on 12,000 made-up short documents: is each about topic -1 or +1?\n", flush=True)
         code = train(folder / "topics.xz", tol=1e-6, model=model)
         print("\nOn 3,000 rows that training has not seen:", flush=True)

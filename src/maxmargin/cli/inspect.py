@@ -22,9 +22,9 @@ def inspect(
     import json as jsonlib
 
     from maxmargin.cli.summary import describe_model
-    from maxmargin.libsvm_model import is_libsvm_model
-    from maxmargin.model import load
-    from maxmargin.tensorfile import looks_like_tensors
+    from maxmargin.models.libsvm import is_libsvm_model
+    from maxmargin.models.linear import load
+    from maxmargin.system.tensor_file import looks_like_tensors
 
     is_model = looks_like_tensors(file) or is_libsvm_model(file)
     reading = {"label": label, "on_bad_line": on_bad_line, "zero_based": zero_based}
@@ -40,8 +40,8 @@ def describe_data(file: Path, labels_file: Path | None, reading: dict[str, Any])
     import numpy as np
     from scipy import sparse
 
-    from maxmargin.data_files import read
-    from maxmargin.labels import show
+    from maxmargin.data.files import read
+    from maxmargin.data.labels import show
 
     X, y = read(file, labels_file, **reading)
     labels, counts = np.unique(y, return_counts=True)

@@ -29,12 +29,12 @@ def predict(
     import sys
 
     from maxmargin.cli.reading import blocks_for
+    from maxmargin.data.labels import show
+    from maxmargin.data.open_source import files_of
     from maxmargin.errors import FileError, ParameterError
-    from maxmargin.files import check_apart, check_writable, replacing
-    from maxmargin.labels import show
-    from maxmargin.model import load
-    from maxmargin.overwriting import check_replaces, is_predictions
-    from maxmargin.rows.open_source import files_of
+    from maxmargin.models.linear import load
+    from maxmargin.system.atomic_files import check_apart, check_writable, replacing
+    from maxmargin.system.overwriting import check_replaces, is_predictions
 
     ways = {"labels": "predict", "decisions": "decide", "probabilities": "probabilities"}
     if what not in ways:
@@ -64,7 +64,7 @@ def predict(
 
 def as_lines(values: Any) -> str:
     """One line a row; several numbers in a row are separated by spaces."""
-    from maxmargin.labels import show
+    from maxmargin.data.labels import show
 
     if values.ndim == 1:
         return "".join(f"{show(value)}\n" for value in values.tolist())

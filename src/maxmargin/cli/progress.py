@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from math import log
 from typing import Any
 
-from maxmargin.budget import words as size_words
-from maxmargin.outcome import Reading, Record
+from maxmargin.loop.record import Reading, Record
+from maxmargin.system.budget import words as size_words
 
 SECONDS_BETWEEN_LINES = 2.0
 

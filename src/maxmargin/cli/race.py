@@ -66,8 +66,8 @@ def race(
 
     from maxmargin import racing
     from maxmargin.cli.progress import progress
-    from maxmargin.files import check_apart
-    from maxmargin.picture import check_picture
+    from maxmargin.race_plot import check_picture
+    from maxmargin.system.atomic_files import check_apart
 
     if plot:
         check_apart(file, plot)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from maxmargin.data_files import Files
-from maxmargin.model import Model
-from maxmargin.rows.expand import find_expansion
-from maxmargin.rows.memory import count_columns
-from maxmargin.rows.source import RowBlock
+from maxmargin.data.expand import find_expansion
+from maxmargin.data.files import Files
+from maxmargin.data.rows import count_columns
+from maxmargin.data.source import RowBlock
+from maxmargin.models.linear import Model
 
 
 def blocks_for(
@@ -22,7 +22,7 @@ def blocks_for(
     labelled: bool = True,
 ) -> Iterator[RowBlock]:
     """The rows of a file that a model can decide on, and their labels if it must have some; fewer features are fine."""
-    from maxmargin.cores import thread_count
+    from maxmargin.system.threads import thread_count
 
     expansion = find_expansion(model.training.get("expand"))
     width = None if labelled else int(model.training.get("input_d", model.d))

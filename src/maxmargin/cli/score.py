@@ -21,8 +21,8 @@ def score(
 
     from maxmargin.cli.reading import blocks_for
     from maxmargin.errors import DataError
-    from maxmargin.kernel_function import ONE_CLASS, KernelFunction
-    from maxmargin.model import load
+    from maxmargin.models.kernel_function import ONE_CLASS, KernelFunction
+    from maxmargin.models.linear import load
 
     loaded = load(model)
     blocks = blocks_for(loaded, file, zero_based, threads, label, labels)
@@ -57,7 +57,7 @@ def errors(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
 
 def agree(predicted: Any, y: Any) -> int:
     """How many labels are the same; names and numbers are compared as they are written."""
-    from maxmargin.labels import show
+    from maxmargin.data.labels import show
 
     if predicted.dtype.kind in "biuf" and y.dtype.kind in "biuf":
         return int((predicted == y).sum())

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.approximate_model import ApproximateModel
-from maxmargin.kernel_function import KernelFunction
-from maxmargin.kernel_model import KernelModel
-from maxmargin.labels import show
-from maxmargin.model import LinearModel, Model
-from maxmargin.outcome import Status
+from maxmargin.data.labels import show
+from maxmargin.models.approximate import ApproximateModel
+from maxmargin.models.kernel import KernelModel
+from maxmargin.models.kernel_function import KernelFunction
+from maxmargin.models.linear import LinearModel, Model
 from maxmargin.results import Result
+from maxmargin.status import Status
 
 SHOWN = 4  # rows of a proof that are named
 KINDS = {

@@ -102,10 +102,10 @@ def train(
     from maxmargin.cli.better_model import place_for
     from maxmargin.cli.progress import progress
     from maxmargin.cli.summary import as_json, as_words
-    from maxmargin.files import check_apart, check_writable
-    from maxmargin.outcome import Status
-    from maxmargin.overwriting import check_replaces_model
-    from maxmargin.rows.open_source import files_of
+    from maxmargin.data.open_source import files_of
+    from maxmargin.status import Status
+    from maxmargin.system.atomic_files import check_apart, check_writable
+    from maxmargin.system.overwriting import check_replaces_model
 
     target = model or default_model(file)
     check_writable(target)

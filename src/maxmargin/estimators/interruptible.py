@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from maxmargin.errors import ParameterError
-from maxmargin.interrupts import postponed
+from maxmargin.loop.interrupts import postponed
 
 WAYS = ("raise", "return")
 

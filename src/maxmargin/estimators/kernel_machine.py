@@ -11,21 +11,21 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from maxmargin.cores import thread_count
+from maxmargin.data.columns import shifted
+from maxmargin.data.rows import Rows
 from maxmargin.estimators.linear_svc import ROWS
-from maxmargin.interrupts import noticed
-from maxmargin.kernel_function import ONE_CLASS, KernelFunction
-from maxmargin.kernel_problem import Machine
 from maxmargin.kernel_training import Run, function_of
-from maxmargin.kernels import Kernel, find_kernel, kernel_centre
-from maxmargin.outcome import Status
-from maxmargin.points import matrix_of
+from maxmargin.kernels.functions import Kernel, find_kernel, kernel_centre
+from maxmargin.kernels.points import matrix_of
+from maxmargin.loop.interrupts import noticed
+from maxmargin.loop.solve import Outcome
+from maxmargin.models.kernel_function import ONE_CLASS, KernelFunction
+from maxmargin.problems.kernel import Machine
 from maxmargin.results import Result
-from maxmargin.rows.columns import shifted
-from maxmargin.rows.memory import Rows
 from maxmargin.settings import checked_cache, checked_limits
-from maxmargin.solve import Outcome
 from maxmargin.solvers import find_solver
+from maxmargin.status import Status
+from maxmargin.system.threads import thread_count
 
 
 class KernelMachine(BaseEstimator):

@@ -14,8 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from maxmargin.estimators.interruptible import interruptible
-from maxmargin.model import LinearModel
-from maxmargin.outcome import Status
+from maxmargin.models.linear import LinearModel
+from maxmargin.status import Status
 from maxmargin.training import train
 
 ROWS: dict[str, Any] = {

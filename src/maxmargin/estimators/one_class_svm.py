@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import validate_data
 
+from maxmargin.data.take import take
 from maxmargin.estimators.interruptible import interruptible
 from maxmargin.estimators.kernel_machine import KernelMachine
 from maxmargin.estimators.linear_svc import ROWS
-from maxmargin.machines import one_class
-from maxmargin.rows.take import take
+from maxmargin.problems.formulations import one_class
 
 
 class OneClassSVM(OutlierMixin, KernelMachine):

@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from maxmargin.data.take import take
 from maxmargin.errors import DataError, ParameterError
-from maxmargin.kernels import checked_degree, checked_gamma, checked_number
-from maxmargin.rows.take import take
+from maxmargin.kernels.functions import checked_degree, checked_gamma, checked_number
 
 MOST = 10_000_000  # features
 

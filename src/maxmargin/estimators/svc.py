@@ -11,21 +11,21 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from maxmargin.approximation import Approximation, checked_approximation
-from maxmargin.cores import thread_count
 from maxmargin.errors import ParameterError
 from maxmargin.estimators.interruptible import interruptible
 from maxmargin.estimators.kernel_machine import KernelMachine
 from maxmargin.estimators.linear_svc import ROWS
-from maxmargin.kernel_model import KernelModel
-from maxmargin.kernel_problem import Machine
 from maxmargin.kernel_training import Make, check_settings
-from maxmargin.machines import c_svc, largest_nu, nu_svc
-from maxmargin.model import LabelModel
-from maxmargin.points import matrix_of
-from maxmargin.problem import penalty
+from maxmargin.kernels.approximation import Approximation, checked_approximation
+from maxmargin.kernels.points import matrix_of
+from maxmargin.models.kernel import KernelModel
+from maxmargin.models.linear import LabelModel
+from maxmargin.problems.formulations import c_svc, largest_nu, nu_svc
+from maxmargin.problems.kernel import Machine
+from maxmargin.problems.linear import penalty
 from maxmargin.results import Result
 from maxmargin.settings import checked_limits, checked_seed
+from maxmargin.system.threads import thread_count
 from maxmargin.training import Prepared, approximated, prepare, with_kernel
 
 SHAPES = ("ovr", "ovo")

@@ -8,16 +8,16 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
+from maxmargin.data.take import take
 from maxmargin.errors import ParameterError
 from maxmargin.estimators.interruptible import interruptible
 from maxmargin.estimators.kernel_machine import KernelMachine
 from maxmargin.estimators.linear_svc import ROWS
 from maxmargin.kernel_training import check_settings
-from maxmargin.machines import epsilon_svr, nu_svr
-from maxmargin.points import matrix_of
-from maxmargin.problem import penalty
-from maxmargin.rows.take import take
-from maxmargin.values import is_number
+from maxmargin.kernels.points import matrix_of
+from maxmargin.problems.formulations import epsilon_svr, nu_svr
+from maxmargin.problems.linear import penalty
+from maxmargin.system.values import is_number
 
 
 class Regressor(RegressorMixin, KernelMachine):

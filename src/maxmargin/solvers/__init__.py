@@ -6,27 +6,27 @@ from dataclasses import fields, replace
 from typing import Any
 
 from maxmargin.errors import ParameterError
-from maxmargin.solvers.adaptive import Adaptive
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.block_minimization import BlockMinimization
-from maxmargin.solvers.cached_loops import CachedLoops
-from maxmargin.solvers.dual_coordinate import DualCoordinate
-from maxmargin.solvers.dual_pairs import DualPairs
-from maxmargin.solvers.gradient_descent import GradientDescent
-from maxmargin.solvers.implicit import Implicit
-from maxmargin.solvers.interior_point import InteriorPoint
-from maxmargin.solvers.lbfgs import Lbfgs
-from maxmargin.solvers.newton import Newton
-from maxmargin.solvers.passing import Method
-from maxmargin.solvers.pegasos import Pegasos
-from maxmargin.solvers.pegasos_kernel import PegasosKernel
-from maxmargin.solvers.perceptron import Perceptron
-from maxmargin.solvers.second_order import SecondOrder
-from maxmargin.solvers.selective_blocks import SelectiveBlocks
-from maxmargin.solvers.sgd import Sgd
-from maxmargin.solvers.smo import Smo
-from maxmargin.solvers.smo_simple import SmoSimple
-from maxmargin.solvers.smo_simple_kernel import SmoSimpleKernel
+from maxmargin.solvers.dual.dual_coordinate import DualCoordinate
+from maxmargin.solvers.dual.dual_pairs import DualPairs
+from maxmargin.solvers.dual.interior_point import InteriorPoint
+from maxmargin.solvers.dual.smo_simple import SmoSimple
+from maxmargin.solvers.kernel.pegasos import PegasosKernel
+from maxmargin.solvers.kernel.smo import Smo
+from maxmargin.solvers.kernel.smo_simple import SmoSimpleKernel
+from maxmargin.solvers.primal.gradient_descent import GradientDescent
+from maxmargin.solvers.primal.lbfgs import Lbfgs
+from maxmargin.solvers.primal.newton import Newton
+from maxmargin.solvers.primal.second_order import SecondOrder
+from maxmargin.solvers.stochastic.adaptive import Adaptive
+from maxmargin.solvers.stochastic.implicit import Implicit
+from maxmargin.solvers.stochastic.pegasos import Pegasos
+from maxmargin.solvers.stochastic.perceptron import Perceptron
+from maxmargin.solvers.stochastic.sgd import Sgd
+from maxmargin.solvers.streaming.block_minimization import BlockMinimization
+from maxmargin.solvers.streaming.cached_loops import CachedLoops
+from maxmargin.solvers.streaming.selective_blocks import SelectiveBlocks
+from maxmargin.solvers.streaming.state import Method
 
 ALL: tuple[Solver, ...] = (
     DualCoordinate(),

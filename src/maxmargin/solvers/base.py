@@ -10,13 +10,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from maxmargin.best_bias import best_bias
-from maxmargin.certificate import Certified, Point, feasible, primal_of
-from maxmargin.kernel_problem import KernelProblem
-from maxmargin.outcome import Status
-from maxmargin.passes import scores
-from maxmargin.problem import Problem
-from maxmargin.rows.memory import row_length
+from maxmargin.data.passes import scores
+from maxmargin.data.rows import row_length
+from maxmargin.problems.best_bias import best_bias
+from maxmargin.problems.certificate import Certified, Point, feasible, primal_of
+from maxmargin.problems.kernel import KernelProblem
+from maxmargin.problems.linear import Problem
+from maxmargin.status import Status
 
 WORK = 10_000_000  # numbers visited in one call of `advance`: a few tenths of a second
 ROW = 50  # what a row costs beside its numbers, in numbers

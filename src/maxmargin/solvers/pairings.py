@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from maxmargin.kernel_problem import KernelProblem
-from maxmargin.problem import Problem
+from maxmargin.problems.kernel import KernelProblem
+from maxmargin.problems.linear import Problem
 
 SOFT = ("hinge", "squared_hinge", "logistic")
 SMOOTH = ("squared_hinge", "logistic")

@@ -1,0 +1,1 @@
+"""Rows and labels, wherever they lie: arrays, text, tables, block files; passes over them."""

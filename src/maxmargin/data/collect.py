@@ -1,0 +1,38 @@
+"""All rows of a source at once, in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.data.rows import Csr, Dense, Rows
+from maxmargin.data.source import RowBlock, Source
+from maxmargin.errors import DataError
+from maxmargin.system.budget import Budget, too_many
+from maxmargin.system.threads import free_memory
+
+
+def collect(source: Source, budget: Budget | None = None) -> tuple[Rows, np.ndarray]:
+    """Read everything; refuse rows that take more memory than there is for them."""
+    budget = budget or Budget(int(free_memory()))
+    blocks, size = list[RowBlock](), 0
+    for block in source.blocks():
+        blocks.append(block)
+        size += block.labels.nbytes + sum(part.nbytes for part in block.rows if isinstance(part, np.ndarray))
+        if size > budget.rows:
+            raise too_many(source.name, budget.rows)
+    if len({block.labels.dtype.kind == "U" for block in blocks}) > 1:
+        raise DataError(f"{source.name}: some labels are numbers and some are names: use one kind")
+    labels = np.concatenate([block.labels for block in blocks])
+    parts = [block.rows for block in blocks]
+    if len({part.values.shape[1:] for part in parts}) > 1 or len({type(part) for part in parts}) > 1:
+        raise DataError(f"{source.name}: rows of one block have another form than those of another")
+    if isinstance(parts[0], Dense):
+        return Dense(np.concatenate([part.values for part in parts])), labels
+    sparse = [part for part in parts if isinstance(part, Csr)]
+    ends = np.cumsum([0, *(part.indptr[-1] for part in sparse)])
+    d = max(part.d for part in sparse)
+    kind = np.int32 if max(d, int(ends[-1])) < 2**31 else np.int64
+    indptr = np.concatenate([[0], *(part.indptr[1:] + end for part, end in zip(sparse, ends[:-1], strict=True))])
+    values = np.concatenate([part.values for part in sparse])
+    indices = np.concatenate([part.indices for part in sparse])
+    return Csr(values, indices.astype(kind, copy=False), indptr.astype(kind), d), labels

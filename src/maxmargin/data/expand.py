@@ -1,0 +1,257 @@
+"""Rows that are stored small and made longer on the way: many features from few, computed instead of read.
+
+    poly2              √2 x_i, x_i² and √2 x_i x_j: ⟨φ(x), φ(z)⟩ = (⟨x, z⟩ + 1)² − 1
+    hash:SIZE          column j goes to column h(j) of SIZE, with sign ±1 by another bit of h; SIZE as 1048576 or 2**20
+    fourier:M:GAMMA    √(2/M) (cos Wx, sin Wx), W normal with variance 2γ: nearly a Gaussian kernel; γ is 1 if left out
+    kmers:K            of a sequence of letters A, C, G, T: how often each of the 4^K words occurs in it (see dna)
+
+What an expansion does depends on its text alone, so a model that keeps the text expands new rows in the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any, Protocol
+
+import numpy as np
+
+from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows, row_lengths
+from maxmargin.errors import DataError, ParameterError
+from maxmargin.system.compiled import compiled
+
+KNOWN = "poly2, hash:SIZE, fourier:M, fourier:M:GAMMA and kmers:K"
+MOST_COLUMNS = 2**31 - 2
+WIDEST_POLY2 = 65_534  # features, whose products int32 still numbers
+LONGEST_WORD = 15
+CHUNK = 256  # features whose random frequencies are drawn together
+
+
+class Expansion(Protocol):
+    """A way to make rows longer."""
+
+    @property
+    def text(self) -> str:
+        """All that it depends on."""
+
+    def columns(self, d: int) -> int:
+        """How many features d features become."""
+
+    def sizes(self, rows: Rows) -> np.ndarray:
+        """How many values each row will have."""
+
+    def apply(self, rows: Rows) -> Rows:
+        """The longer rows."""
+
+
+@dataclass(frozen=True)
+class Poly2:
+    """All products of two features."""
+
+    text: str = "poly2"
+
+    def columns(self, d: int) -> int:
+        """Pairs i ≤ j of 1, x_1, ..., x_d, but for 1·1; numbered so that they do not depend on d."""
+        if d > WIDEST_POLY2:
+            raise DataError(f"poly2 of {d:,} features has too many products: take hash:2**16 first, or fewer features")
+        return (d + 1) * (d + 2) // 2 - 1
+
+    def sizes(self, rows: Rows) -> np.ndarray:
+        """ℓ (ℓ + 3) / 2 for ℓ stored values."""
+        lengths = row_lengths(sparse_of(rows))
+        return np.asarray(lengths * (lengths + 3) // 2)
+
+    def apply(self, rows: Rows) -> Csr:
+        """Products, in the order of their columns."""
+        self.columns(count_columns(rows))
+        few = sparse_of(rows)
+        indptr = np.concatenate([[0], np.cumsum(self.sizes(few))])
+        values, indices = np.empty(indptr[-1]), np.empty(indptr[-1], dtype=np.int32)
+        multiply(few.values, few.indices, few.indptr, values, indices)
+        return Csr(values, indices, indptr, self.columns(few.d))
+
+
+@dataclass(frozen=True)
+class Hash:
+    """Columns scattered over fewer."""
+
+    text: str
+    size: int
+
+    def columns(self, d: int) -> int:
+        """As many as were asked for."""
+        return self.size
+
+    def sizes(self, rows: Rows) -> np.ndarray:
+        """As many values as there were, at most."""
+        return row_lengths(sparse_of(rows))
+
+    def apply(self, rows: Rows) -> Csr:
+        """Each value to its new column; what meets there is added up."""
+        few = sparse_of(rows)
+        values, indices = few.values.astype(np.float64), np.empty(len(few.values), dtype=np.int32)
+        indptr = np.zeros(len(few.indptr), dtype=np.int64)
+        end = scatter(few.indices, few.indptr, self.size, values, indices, indptr)
+        return Csr(values[:end].copy(), indices[:end].copy(), indptr, self.size)
+
+
+@dataclass(frozen=True)
+class Fourier:
+    """Waves of random frequencies."""
+
+    text: str
+    components: int
+    gamma: float
+    drawn: list[np.ndarray] = field(default_factory=list, repr=False, compare=False)
+
+    def columns(self, d: int) -> int:
+        """As many as were asked for."""
+        return self.components
+
+    def sizes(self, rows: Rows) -> np.ndarray:
+        """All."""
+        return np.full(count_rows(rows), self.components)
+
+    def apply(self, rows: Rows) -> Dense:
+        """Cosines, then sines."""
+        d, half = count_columns(rows), self.components // 2
+        while len(self.drawn) * CHUNK < d:
+            rng = np.random.default_rng([half, len(self.drawn)])
+            self.drawn.append(sqrt(2.0 * self.gamma) * rng.normal(size=(CHUNK, half)))
+        phases = np.zeros((count_rows(rows), half))
+        for start, W in zip(range(0, d, CHUNK), self.drawn, strict=False):
+            phases += columns_of(rows, start, min(start + CHUNK, d)) @ W[: min(CHUNK, d - start)]
+        out = np.empty((len(phases), 2 * half), dtype=np.float32)
+        out[:, :half], out[:, half:] = np.cos(phases), np.sin(phases)
+        out *= np.float32(1.0 / sqrt(half))
+        return Dense(out)
+
+
+@dataclass(frozen=True)
+class Kmers:
+    """Words of K letters; rows come from sequences, and are what they should be already."""
+
+    text: str
+    k: int
+
+    def columns(self, d: int) -> int:
+        """All words."""
+        return int(4**self.k)
+
+    def sizes(self, rows: Rows) -> np.ndarray:
+        """As they are."""
+        return row_lengths(sparse_of(rows))
+
+    def apply(self, rows: Rows) -> Rows:
+        """As they are."""
+        return rows
+
+
+def find_expansion(text: Any) -> Expansion | None:
+    """The expansion of that text; None if there is none."""
+    if text is None:
+        return None
+    name, *numbers = str(text).split(":")
+    try:
+        if name == "poly2" and not numbers:
+            return Poly2()
+        if name == "hash" and len(numbers) == 1:
+            return Hash(str(text), checked(whole(numbers[0]), 2, MOST_COLUMNS, "SIZE", text))
+        if name == "kmers" and len(numbers) == 1:
+            return Kmers(str(text), checked(whole(numbers[0]), 1, LONGEST_WORD, "K", text))
+        if name == "fourier" and len(numbers) in (1, 2):
+            components = checked(whole(numbers[0]), 2, MOST_COLUMNS, "M", text)
+            return Fourier(str(text), components + components % 2, positive(numbers[1]) if numbers[1:] else 1.0)
+    except ValueError:
+        pass
+    raise ParameterError(f"expand={text!r} is not known: write one of {KNOWN}, such as hash:2**20 or fourier:2000:0.1")
+
+
+def whole(text: str) -> int:
+    """A whole number, also as a power."""
+    found = re.fullmatch(r"(\d+)(?:(?:\*\*|\^)(\d+))?", text.strip())
+    if found is None or len(found[2] or "") > 2:
+        raise ValueError(text)
+    return int(int(found[1]) ** int(found[2] or 1))
+
+
+def positive(text: str) -> float:
+    """A number above 0."""
+    value = float(text)
+    if not 0.0 < value < float("inf"):
+        raise ValueError(text)
+    return value
+
+
+def checked(value: int, least: int, most: int, name: str, text: Any) -> int:
+    """A number within its limits."""
+    if not least <= value <= most:
+        raise ParameterError(f"expand={text!r}: {name} must be from {least} to {most}")
+    return value
+
+
+def sparse_of(rows: Rows) -> Csr:
+    """Dense rows without their zeros."""
+    if isinstance(rows, Csr):
+        return rows
+    where = rows.values != 0.0
+    indptr = np.concatenate([[0], np.cumsum(np.sum(where, axis=1))])
+    return Csr(rows.values[where], np.nonzero(where)[1].astype(np.int32), indptr, rows.values.shape[1])
+
+
+def columns_of(rows: Rows, start: int, stop: int) -> Any:
+    """Some columns, as a matrix that can be multiplied."""
+    if isinstance(rows, Dense):
+        return rows.values[:, start:stop]
+    from scipy.sparse import csr_array
+
+    return csr_array((rows.values, rows.indices, rows.indptr), (count_rows(rows), rows.d))[:, start:stop]
+
+
+@compiled
+def multiply(x, columns, indptr, values, indices):
+    """√2 x_j, √2 x_i x_j for i < j, and x_j², for every j of every row."""
+    root, to = sqrt(2.0), 0
+    for i in range(indptr.size - 1):
+        for q in range(indptr[i], indptr[i + 1]):
+            j = np.int64(columns[q]) + 1
+            first = j * (j + 1) // 2 - 1
+            values[to], indices[to] = root * x[q], first
+            to += 1
+            for p in range(indptr[i], q):
+                values[to], indices[to] = root * x[p] * x[q], first + columns[p] + 1
+                to += 1
+            values[to], indices[to] = np.float64(x[q]) * x[q], first + j
+            to += 1
+
+
+@compiled
+def scatter(columns, indptr, size, values, indices, ends):
+    """Values in place to h(j), sorted by it and added up where they meet."""
+    to = 0
+    for i in range(indptr.size - 1):
+        start, stop = indptr[i], indptr[i + 1]
+        row = np.empty(stop - start, dtype=np.int64)
+        for p in range(start, stop):
+            z = np.uint64(columns[p]) + np.uint64(0x9E3779B97F4A7C15)
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            z ^= z >> np.uint64(31)
+            row[p - start] = np.int64((z >> np.uint64(1)) % np.uint64(size))
+            if z & np.uint64(1):
+                values[p] = -values[p]
+        order = np.argsort(row)
+        sorted_values = np.empty(stop - start)
+        for p in range(stop - start):
+            sorted_values[p] = values[start + order[p]]
+        first = to
+        for p in range(stop - start):
+            j = row[order[p]]
+            if to > first and indices[to - 1] == j:
+                values[to - 1] += sorted_values[p]
+            else:
+                indices[to], values[to] = j, sorted_values[p]
+                to += 1
+        ends[i + 1] = to
+    return to

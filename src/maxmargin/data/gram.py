@@ -1,0 +1,75 @@
+"""The weighted Gram matrix of the columns, XᵀDX, with a constant one beside them if need be: second derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.data.rows import Dense, Rows, count_stored, row_length
+from maxmargin.system.buffers import room, scratch
+from maxmargin.system.compiled import compiled
+from maxmargin.system.threads import on_threads
+
+PARTS = 4  # sums of their own, however many threads there are, so that the result does not depend on these
+WORTH = 16  # products for each number of such a sum,
+LEAST = 1 << 20  # and so many products in all
+BLOCK = 1 << 17  # numbers that stay near the core, or as many rows as columns, if that is more
+
+
+def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, threads: int = 1) -> None:
+    """Add Σ weight_i z_i z_iᵀ, weight_i ≥ 0, to the lower half of `out`: by BLAS if dense, else row by row.
+
+    z_i is x_i, or (x_i, 1) if `out` is one larger than the d features.
+    """
+    parts = PARTS if count_stored(rows) * row_length(rows) > max(LEAST, WORTH * PARTS * d * d) else 1
+    sums, ends = scratch("sums of outer products", (parts, *out.shape)), np.linspace(0, len(weights), parts + 1)
+
+    def add(part: int) -> None:
+        start, stop = int(ends[part]), int(ends[part + 1])
+        if isinstance(rows, Dense):
+            by_blocks(rows.values, weights, start, stop, sums[part])
+        else:
+            _outer_products(rows, weights, start, stop, sums[part], d)
+
+    on_threads(threads, add, range(parts))
+    for total in sums:
+        out += total
+
+
+def by_blocks(values: np.ndarray, weights: np.ndarray, start: int, stop: int, total: np.ndarray) -> None:
+    """Add BᵀB to `total`, for blocks B of rows √weight z; rows without a weight are left out."""
+    size = len(total)
+    block = room("rows times the roots of their weights", (max(size, BLOCK // size), size), total.dtype)
+    product = room("product of a block with itself", total.shape, total.dtype)
+    while start < stop:
+        start, filled = _weigh(values, weights, start, stop, block)
+        total += np.matmul(block[:filled].T, block[:filled], out=product)  # which BLAS knows to be symmetric
+
+
+@compiled
+def _weigh(values, weights, start, stop, block):
+    """Rows times the roots of their weights, until the block is full: the row to go on with, and how many there are."""
+    filled, d = 0, values.shape[1]
+    while start < stop and filled < block.shape[0]:
+        if weights[start] != 0.0:
+            root = np.sqrt(weights[start])
+            for j in range(d):
+                block[filled, j] = root * values[start, j]
+            block[filled, d:] = root
+            filled += 1
+        start += 1
+    return start, filled
+
+
+@compiled
+def _outer_products(rows, weights, start, stop, total, d):
+    for i in range(start, stop):
+        if weights[i] != 0.0:
+            for p in range(rows.indptr[i], rows.indptr[i + 1]):
+                a, line = weights[i] * rows.values[p], total[np.uintp(rows.indices[p])]
+                for q in range(rows.indptr[i], p + 1):
+                    line[np.uintp(rows.indices[q])] += a * rows.values[q]
+            if total.shape[0] > d:
+                last = total[d]
+                for p in range(rows.indptr[i], rows.indptr[i + 1]):
+                    last[np.uintp(rows.indices[p])] += weights[i] * rows.values[p]
+                last[d] += weights[i]

@@ -1,0 +1,308 @@
+"""Rows in memory: dense and CSR, behind the verbs that kernels use.
+
+    dot(rows, i, w)        ⟨x_i, w⟩
+    axpy(rows, i, a, w)    w += a x_i
+    inner(rows, i, j)      ⟨x_i, x_j⟩
+    square(rows, i)        ‖x_i‖²
+    announce(rows, i)      row i comes up in a while,
+    fetch(rows, i)         row i comes up next: hints to memory that change no result
+
+and, for an algorithm that treats each stored value of a row in its own way,
+
+    span(rows, i)          the places p, from and to, of the values that row i stores
+    feature(rows, i, p)    the column of the value at p
+    entry(rows, i, p)      the value at p
+
+Rows reach compiled code as NamedTuples of read-only views on the caller's arrays: values float32 or float64, indices
+int32 or int64, never copied. An algorithm is written once; Numba specialises it for the storage.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.system.compiled import holds, inlined, kernel, summing
+from maxmargin.system.prefetch import prefetch
+
+
+class Dense(NamedTuple):
+    """Rows of a C-contiguous matrix."""
+
+    values: np.ndarray
+
+
+class Csr(NamedTuple):
+    """Sparse rows: row i holds values[indptr[i]:indptr[i+1]] at columns indices[...], increasing, of `d` columns."""
+
+    values: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    d: int
+
+
+class Spans(NamedTuple):
+    """Sparse rows in any order, with holes between them: row i holds values[start[i]:stop[i]]. See pool."""
+
+    values: np.ndarray
+    indices: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    free: np.ndarray
+
+
+Rows = Dense | Csr
+
+LINE = 64  # bytes that memory hands out at once
+AHEAD = 16  # lines of a dense row: the processor itself goes on from there
+
+ONE, TWO, THREE, FOUR = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)  # places in arrays: what cannot be
+# negative need not be asked whether it counts from the end
+
+
+def dot(rows: Any, i: int, w: Any) -> float:
+    """⟨x_i, w⟩, in compiled code."""
+    raise NotImplementedError("dot works inside compiled functions only")
+
+
+def axpy(rows: Any, i: int, a: float, w: Any) -> None:
+    """W += a x_i, in compiled code."""
+    raise NotImplementedError("axpy works inside compiled functions only")
+
+
+def inner(rows: Any, i: int, j: int) -> float:
+    """⟨x_i, x_j⟩, in compiled code."""
+    raise NotImplementedError("inner works inside compiled functions only")
+
+
+def square(rows: Any, i: int) -> float:
+    """‖x_i‖², in compiled code."""
+    raise NotImplementedError("square works inside compiled functions only")
+
+
+def announce(rows: Any, i: int) -> None:
+    """Hint that row i will be fetched soon, in compiled code."""
+    raise NotImplementedError("announce works inside compiled functions only")
+
+
+def fetch(rows: Any, i: int) -> None:
+    """Hint that row i will be visited soon, in compiled code."""
+    raise NotImplementedError("fetch works inside compiled functions only")
+
+
+def span(rows: Any, i: int) -> tuple[int, int]:
+    """The places of what row i stores, in compiled code."""
+    raise NotImplementedError("span works inside compiled functions only")
+
+
+def feature(rows: Any, i: int, p: int) -> int:
+    """The column of the value at place p of row i, in compiled code."""
+    raise NotImplementedError("feature works inside compiled functions only")
+
+
+def entry(rows: Any, i: int, p: int) -> float:
+    """The value at place p of row i, in compiled code."""
+    raise NotImplementedError("entry works inside compiled functions only")
+
+
+@summing
+def dense_dot(x, w):
+    """⟨x, w⟩."""
+    total = 0.0
+    for k in range(x.size):
+        total += x[k] * w[k]
+    return total
+
+
+@summing
+def dense_axpy(a, x, w):
+    """W += a x."""
+    for k in range(x.size):
+        w[k] += a * x[k]
+
+
+@summing
+def dense_inner(x, z):
+    """⟨x, z⟩ of two rows, in float64."""
+    total = 0.0
+    for k in range(x.size):
+        total += np.float64(x[k]) * z[k]
+    return total
+
+
+@kernel
+def dense_fetch(x):
+    """Ask for the first lines of a row."""
+    for k in range(0, min(x.size, AHEAD * LINE // x.itemsize), LINE // x.itemsize):
+        prefetch(x, k)
+
+
+@kernel
+def csr_dot(values, indices, start, stop, w):
+    """⟨x, w⟩: four sums beside each other, for each would wait for its own last addition."""
+    k, stop = np.uintp(start), np.uintp(stop)
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    while k + THREE < stop:
+        a += values[k] * w[np.uintp(indices[k])]
+        b += values[k + ONE] * w[np.uintp(indices[k + ONE])]
+        c += values[k + TWO] * w[np.uintp(indices[k + TWO])]
+        d += values[k + THREE] * w[np.uintp(indices[k + THREE])]
+        k += FOUR
+    while k < stop:
+        a += values[k] * w[np.uintp(indices[k])]
+        k += ONE
+    return (a + b) + (c + d)
+
+
+@kernel
+def csr_axpy(values, indices, start, stop, a, w):
+    """W += a x."""
+    for k in range(np.uintp(start), np.uintp(stop)):
+        w[np.uintp(indices[k])] += a * values[k]
+
+
+@kernel
+def csr_inner(values, indices, p, p_end, q, q_end):
+    """⟨x, z⟩ of two rows, in float64."""
+    total = 0.0
+    while p < p_end and q < q_end:
+        a, b = indices[p], indices[q]
+        if a == b:
+            total += np.float64(values[p]) * values[q]
+        p += a <= b
+        q += b <= a
+    return total
+
+
+@kernel
+def csr_square(values, start, stop):
+    """‖x‖²."""
+    total = 0.0
+    for k in range(np.uintp(start), np.uintp(stop)):
+        total += np.float64(values[k]) * values[k]
+    return total
+
+
+@kernel
+def csr_fetch(values, indices, start, stop):
+    """Ask for a row."""
+    for k in range(start, stop, LINE // values.itemsize):
+        prefetch(values, k)
+    for k in range(start, stop, LINE // indices.itemsize):
+        prefetch(indices, k)
+
+
+@inlined(dot)
+def _dot(rows, i, w):
+    if holds(rows, Dense):
+        return lambda rows, i, w: dense_dot(rows.values[i], w)
+    if holds(rows, Spans):
+        return lambda rows, i, w: csr_dot(rows.values, rows.indices, rows.start[i], rows.stop[i], w)
+    return lambda rows, i, w: csr_dot(rows.values, rows.indices, rows.indptr[i], rows.indptr[i + 1], w)
+
+
+@inlined(axpy)
+def _axpy(rows, i, a, w):
+    if holds(rows, Dense):
+        return lambda rows, i, a, w: dense_axpy(a, rows.values[i], w)
+    if holds(rows, Spans):
+        return lambda rows, i, a, w: csr_axpy(rows.values, rows.indices, rows.start[i], rows.stop[i], a, w)
+    return lambda rows, i, a, w: csr_axpy(rows.values, rows.indices, rows.indptr[i], rows.indptr[i + 1], a, w)
+
+
+@inlined(inner)
+def _inner(rows, i, j):
+    if holds(rows, Dense):
+        return lambda rows, i, j: dense_inner(rows.values[i], rows.values[j])
+    return lambda rows, i, j: csr_inner(
+        rows.values, rows.indices, rows.indptr[i], rows.indptr[i + 1], rows.indptr[j], rows.indptr[j + 1]
+    )
+
+
+@inlined(square)
+def _square(rows, i):
+    if holds(rows, Dense):
+        return lambda rows, i: dense_inner(rows.values[i], rows.values[i])
+    return lambda rows, i: csr_square(rows.values, rows.indptr[i], rows.indptr[i + 1])
+
+
+@inlined(announce)
+def _announce(rows, i):
+    if holds(rows, Dense):
+        return lambda rows, i: None
+    if holds(rows, Spans):
+        return lambda rows, i: prefetch(rows.start, i)
+    return lambda rows, i: prefetch(rows.indptr, i)
+
+
+@inlined(fetch)
+def _fetch(rows, i):
+    if holds(rows, Dense):
+        return lambda rows, i: dense_fetch(rows.values[i])
+    if holds(rows, Spans):
+        return lambda rows, i: csr_fetch(rows.values, rows.indices, rows.start[i], rows.stop[i])
+    return lambda rows, i: csr_fetch(rows.values, rows.indices, rows.indptr[i], rows.indptr[i + 1])
+
+
+@inlined(span)
+def _span(rows, i):
+    if holds(rows, Dense):
+        return lambda rows, i: (0, rows.values.shape[1])
+    return lambda rows, i: (rows.indptr[i], rows.indptr[i + 1])
+
+
+@inlined(feature)
+def _feature(rows, i, p):
+    if holds(rows, Dense):
+        return lambda rows, i, p: p
+    return lambda rows, i, p: rows.indices[p]
+
+
+@inlined(entry)
+def _entry(rows, i, p):
+    if holds(rows, Dense):
+        return lambda rows, i, p: rows.values[i, p]
+    return lambda rows, i, p: rows.values[p]
+
+
+def count_rows(rows: Rows) -> int:
+    """How many rows."""
+    return len(rows.values) if isinstance(rows, Dense) else len(rows.indptr) - 1
+
+
+def count_columns(rows: Rows) -> int:
+    """How many columns."""
+    return rows.values.shape[1] if isinstance(rows, Dense) else rows.d
+
+
+def part_of_rows(rows: Rows, start: int, stop: int) -> Rows:
+    """Some rows behind each other, without a copy of their values."""
+    if isinstance(rows, Dense):
+        return Dense(rows.values[start:stop])
+    first, last = int(rows.indptr[start]), int(rows.indptr[stop])
+    return Csr(rows.values[first:last], rows.indices[first:last], rows.indptr[start : stop + 1] - first, rows.d)
+
+
+def count_stored(rows: Rows) -> int:
+    """How many values are stored."""
+    return int(rows.values.size)
+
+
+def row_lengths(rows: Rows) -> np.ndarray:
+    """How many values each row stores."""
+    if isinstance(rows, Dense):
+        return np.full(len(rows.values), rows.values.shape[1])
+    return np.diff(rows.indptr)
+
+
+def longest_row(rows: Rows) -> int:
+    """How many values a row stores at most."""
+    if isinstance(rows, Dense):
+        return int(rows.values.shape[1])
+    return int(np.max(np.diff(rows.indptr), initial=0))
+
+
+def row_length(rows: Rows) -> float:
+    """How many values a row stores, on average."""
+    return count_stored(rows) / max(count_rows(rows), 1)

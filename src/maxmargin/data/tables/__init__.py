@@ -1,0 +1,1 @@
+"""Tables: CSV, Parquet, Arrow, block files and .npy, checked before anything is unpacked."""

@@ -1,0 +1,83 @@
+"""Record batches of tables from outside, checked before anything else touches them.
+
+Checked   offsets, lengths and dictionary codes, by Arrow itself; names; types; sizes against a limit
+Costs     half a percent of a pass over a block file
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from maxmargin.errors import DataError, FileError
+from maxmargin.system.budget import words
+
+LONGEST_REASON = 200  # characters of an Arrow error that are shown
+
+
+@contextmanager
+def refusing(path: Path, kind: str) -> Iterator[None]:
+    """Whatever Arrow says about a file, as one line."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: a column name is not UTF-8 ({error}): rename the columns") from error
+    except (pa.ArrowException, OSError) as error:
+        raise FileError(f"{path}: cannot read as {kind}: {reason(error)}") from error
+
+
+def reason(error: BaseException) -> str:
+    """The text of an error on one line, not too long, printable."""
+    text = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
+    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 3] + "..."
+
+
+def check_batch(batch: Any, path: Path, number: int) -> None:
+    """Refuse a batch whose offsets, lengths or codes point outside its data."""
+    import pyarrow as pa
+
+    try:
+        batch.validate(full=True)
+    except pa.ArrowException as error:
+        raise FileError(f"{path}: batch {number} is damaged ({reason(error)}): write the file again") from error
+
+
+def check_size(size: int, most: int, path: Path, what: str) -> None:
+    """Refuse what would take more memory than there is for it."""
+    if size > most:
+        raise DataError(
+            f"{path}: {what} takes {words(size)} unpacked, the limit is {words(most)}: "
+            f"write smaller batches (maxmargin convert does), or raise memory to {words(2 * size)}"
+        )
+
+
+def check_label_type(kind: Any, path: Path, name: str) -> None:
+    """Labels are numbers or text."""
+    import pyarrow as pa
+
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kinds = (
+        pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_string,
+        pa.types.is_large_string, pa.types.is_string_view,
+    )  # fmt: skip
+    if not any(is_kind(plain) for is_kind in kinds):
+        raise DataError(f"{path}: column {name!r} is {shown(kind)}: labels are numbers or text")
+
+
+def check_number_type(kind: Any, path: Path, name: str) -> None:
+    """Features are numbers."""
+    import pyarrow as pa
+
+    kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
+    if not any(is_kind(kind) for is_kind in kinds):
+        raise DataError(f"{path}: column {name!r} is {shown(kind)}, not numbers: encode it, or leave it out")
+
+
+def shown(kind: Any) -> str:
+    """A type for a message; that of a nested column may be long."""
+    text = " ".join(str(kind).split())
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,95 @@
+"""The block file: rows as they stand in memory, a record batch of an Arrow file for each block.
+
+Columns   label; indices and values, lists that are a CSR matrix as they stand, or values alone, lists of one length
+Facts     n, d, the labels and where blocks end: the metadata of the last batch, which is empty
+Reads     any Arrow library can; with pyarrow  pyarrow.ipc.open_file(path).read_all()
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.rows import Csr, Dense, Rows, count_columns
+from maxmargin.data.source import Facts, Source
+from maxmargin.data.tables.block_facts import KEY
+from maxmargin.errors import DataError, FileError, ParameterError
+from maxmargin.system.atomic_files import replacing
+
+COMPRESSIONS = ("zstd", "lz4", "none")
+
+Watch = Callable[[int, int], Any]
+
+
+def convert(source: Source, path: str | Path, compression: str = "zstd", watch: Watch | None = None) -> Facts:
+    """Write the rows of a source to a block file, atomically; `watch` is told bytes read and rows written."""
+    if compression not in COMPRESSIONS:
+        raise ParameterError(f"compression={compression!r} is not known: choose one of {', '.join(COMPRESSIONS)}")
+    try:
+        with replacing(path) as stream:
+            return write(source, stream, compression, np.int32, watch)
+    except WideError:
+        with replacing(path) as stream:
+            return write(source, stream, compression, np.int64, watch)
+
+
+class WideError(Exception):
+    """A column that int32 does not hold."""
+
+
+def write(source: Source, stream: Any, compression: str, kind: type, watch: Watch | None) -> Facts:
+    """All blocks, and what they amount to."""
+    import pyarrow as pa
+
+    codec = None if compression == "none" else compression
+    options = pa.ipc.IpcWriteOptions(compression=codec, use_threads=False)  # each would hold memory of its own
+    writer, schema = None, None
+    n, d, classes = 0, source.facts.d if source.facts else 0, np.zeros(0)
+    ends: list[int] = []
+    for block in source.blocks():
+        if isinstance(block.rows, Csr) and block.rows.d > 2**31 - 1 and kind is np.int32:
+            raise WideError
+        batch = batch_of(block.rows, block.labels, kind)
+        if writer is None:
+            schema = batch.schema
+            writer = pa.ipc.new_file(stream, schema, options=options)
+        if batch.schema != schema:
+            raise mixed(source, schema, batch.schema, block.first)
+        writer.write_batch(batch)
+        n, d = n + batch.num_rows, max(d, count_columns(block.rows))
+        found = np.unique(block.labels)
+        classes = found if len(ends) == 0 else np.unique(np.concatenate([classes, found]))
+        ends.append(n)
+        if watch:
+            watch(block.read, n)
+    assert writer is not None
+    words = json.dumps({"n": n, "d": d, "classes": classes.tolist(), "ends": ends})
+    writer.write_batch(pa.RecordBatch.from_pylist([], schema=schema), custom_metadata={KEY: words})
+    writer.close()
+    return Facts(n, d, classes, np.array(ends))
+
+
+def batch_of(rows: Rows, labels: np.ndarray, kind: type) -> Any:
+    """A block as a record batch; numbers among the labels are float64, whatever block they are in."""
+    import pyarrow as pa
+
+    label = pa.array(labels.astype(np.float64) if labels.dtype.kind in "biuf" else labels.tolist())
+    if isinstance(rows, Dense):
+        values = pa.FixedSizeListArray.from_arrays(pa.array(rows.values.reshape(-1)), rows.values.shape[1])
+        return pa.RecordBatch.from_arrays([label, values], names=["label", "values"])
+    offsets = pa.array(rows.indptr.astype(np.int32) if rows.indptr[-1] < 2**31 else rows.indptr)
+    lists = pa.ListArray if rows.indptr[-1] < 2**31 else pa.LargeListArray
+    indices = lists.from_arrays(offsets, pa.array(rows.indices.astype(kind, copy=False)))
+    values = lists.from_arrays(offsets, pa.array(rows.values))
+    return pa.RecordBatch.from_arrays([label, indices, values], names=["label", "indices", "values"])
+
+
+def mixed(source: Source, before: Any, now: Any, row: int) -> DataError | FileError:
+    """What to say of rows that do not go together."""
+    if before.field("label").type != now.field("label").type:
+        return DataError(f"{source.name}: some labels are numbers and some are names, from row {row} on: use one kind")
+    return FileError(f"{source.name}: rows from number {row} on have another form than those before: make them alike")

@@ -1,0 +1,371 @@
+"""Tables as sources of rows: CSV, Parquet and Arrow files, a batch at a time, through pyarrow.
+
+One column holds the label. The others are the features, in one of three forms:
+
+    numbers               each column a feature, in the order of the table
+    indices and values    two columns of lists: the columns and values of a sparse row, columns counted from 0
+    values                one column of lists, all of the same length: a dense row
+
+That is also how `maxmargin convert` writes its block files (see blocks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.file_labels import as_whole
+from maxmargin.data.rows import Csr, Dense, Rows
+from maxmargin.data.source import START, OneFile, Place, RowBlock
+from maxmargin.data.tables.arrow_sizes import UnpackedSizes
+from maxmargin.data.tables.batches import check_batch, check_label_type, check_number_type, check_size, refusing, shown
+from maxmargin.data.tables.block_facts import block_file_facts, check_labels_known, check_rows
+from maxmargin.data.tables.parquet_pages import RowGroup, row_groups
+from maxmargin.data.take import first_not_finite, not_finite
+from maxmargin.errors import DataError, FileError
+
+LABELS = ("label", "y", "target", "class")  # what a column of labels is called where nobody says
+AT_ONCE = 1 << 16  # rows of a Parquet file
+LONG_LINE = 1 << 18  # bytes of a CSV file that are parsed at once, at least
+LARGE = 1 << 20  # bytes of a block: then there is memory for threads
+NARROW = 2**31 - 1
+
+
+@dataclass
+class TableSource(OneFile):
+    """A CSV, Parquet or Arrow file."""
+
+    kind: str
+    label: str | None = None
+    capacity: int = 1 << 20
+    width: int | None = None  # features, where labels are not needed: a column may still be one if it is one too many
+    limit: int = 1 << 30  # bytes that a batch may take, unpacked
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.sizes = UnpackedSizes(self.path) if self.kind == "arrow" else None
+        self.facts = block_file_facts(self.path, self.sizes, self.limit) if self.sizes else None
+        self.readers: list[Any] = []  # open, and not in use
+        self.names: list[str] | None = None  # of the columns that hold features
+
+    def blocks(self, start: Place = START) -> Iterator[RowBlock]:
+        """The batches from there on."""
+        self.check()
+        row = start.row
+        with refusing(self.path, self.kind):
+            for number, (batch, read) in enumerate(self.batches(start.at), start.at + 1):
+                if batch.num_rows:
+                    rows, labels = self.taken(batch, row)
+                    place, row = Place(0, number - 1, row), row + batch.num_rows
+                    yield RowBlock(rows, labels, place, Place(0, number, row), read)
+        self.check()
+        if row == 0:
+            raise DataError(f"{self.path}: no rows")
+
+    @property
+    def places(self) -> list[Place] | None:
+        """Of a block file, which says where blocks end."""
+        if self.facts is None or self.facts.ends is None:
+            return None
+        starts = [0, *self.facts.ends[:-1].tolist()]
+        return [Place(0, number, row) for number, row in enumerate(starts)]
+
+    @property
+    def any_order(self) -> bool:
+        """Whether it is a block file: of any other the blocks are not known, nor how large they are."""
+        return self.places is not None
+
+    def block_at(self, place: Place) -> RowBlock:
+        """One batch of an Arrow file, which stays open for the next: as often as there are readers at once."""
+        import pyarrow as pa
+
+        with refusing(self.path, self.kind):
+            try:
+                reader = self.readers.pop()
+            except IndexError:
+                reader = opened(pa.OSFile(str(self.path)), self.capacity >= LARGE)
+            batch, total = self.batch(reader, place.at), reader.num_record_batches
+            self.readers.append(reader)
+            rows, labels = self.taken(batch, place.row)
+        last = place.row + batch.num_rows
+        read = self.size * (place.at + 1) // total
+        return RowBlock(rows, labels, place, Place(0, place.at + 1, last), read)
+
+    def batches(self, first: int) -> Iterator[tuple[Any, int]]:
+        """Batches from number `first` on, each with the bytes read up to its end."""
+        return {"csv": self.from_csv, "parquet": self.from_parquet, "arrow": self.from_arrow}[self.kind](first)
+
+    def from_csv(self, first: int) -> Iterator[tuple[Any, int]]:
+        """The lines of a CSV file with a line of names at its head, plain or compressed."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        options = csv.ReadOptions(block_size=max(self.capacity, LONG_LINE), use_threads=False)
+        with csv.open_csv(self.text_of(self.opened_csv()), read_options=options) as reader:
+            names = reader.schema.names
+        label = self.label_among(names)
+        types = {name: pa.string() if name == label else pa.float64() for name in names}
+        convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+        file = self.opened_csv()
+        for number, batch in enumerate(csv.open_csv(self.text_of(file), options, convert_options=convert)):
+            if number >= first:
+                yield batch, min(file.tell(), self.size)
+
+    def opened_csv(self) -> Any:
+        """The file, for one reader: a thread of Arrow's reads ahead in it, and closes it when it is done."""
+        import pyarrow as pa
+
+        return pa.OSFile(str(self.path))
+
+    def text_of(self, file: Any) -> Any:
+        """The text of a CSV file, decompressed."""
+        import pyarrow as pa
+
+        kind = compression_of(self.path)
+        return pa.CompressedInputStream(file, kind) if kind else file
+
+    @cached_property
+    def row_groups(self) -> list[RowGroup]:
+        """The row groups of a Parquet file: its page headers are read before the first pass, and not again."""
+        return row_groups(self.path, self.limit)
+
+    def from_parquet(self, first: int) -> Iterator[tuple[Any, int]]:
+        """The row groups of a Parquet file, cut into batches."""
+        from pyarrow import parquet
+
+        groups = self.row_groups
+        a_row = max((group.row for group in groups), default=1.0)
+        check_size(int(a_row), self.limit, self.path, "a row")
+        for k, group in enumerate(groups):
+            check_size(group.pages, self.limit, self.path, f"row group {k}, one page of each column at a time,")
+        at_once = max(1, min(AT_ONCE, int(self.capacity / max(a_row, 1.0))))
+        with parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=self.capacity) as file:
+            total, seen = max(file.metadata.num_rows, 1), 0
+            for number, batch in enumerate(file.iter_batches(at_once, use_threads=False)):
+                check_size(batch.nbytes, self.limit, self.path, f"batch {number}")
+                check_batch(batch, self.path, number)
+                seen += batch.num_rows
+                if number >= first:
+                    yield batch, self.size * seen // total
+
+    def from_arrow(self, first: int) -> Iterator[tuple[Any, int]]:
+        """The batches of an Arrow file: read, not mapped, for a file that shrinks must be an error and not a crash."""
+        import pyarrow as pa
+
+        with pa.OSFile(str(self.path)) as file:
+            reader = opened(file, self.capacity >= LARGE)
+            total = reader.num_record_batches
+            number = 0
+            for k in range(total):
+                batch, read = self.batch(reader, k), self.size * (k + 1) // total
+                step = batch.num_rows if self.facts else self.rows_at_once(batch)
+                for start in range(0, max(batch.num_rows, 1), max(step, 1)):
+                    if number >= first:
+                        yield batch.slice(start, step), read
+                    number += 1
+
+    def batch(self, reader: Any, number: int) -> Any:
+        """A batch of an Arrow file, checked: its size before it is unpacked, its content before it is used."""
+        assert self.sizes is not None
+        if reader.num_record_batches != len(self.sizes.batches):
+            raise FileError(f"{self.path}: the file has changed since training began: leave it alone, and start again")
+        check_size(self.sizes[number], self.limit, self.path, f"batch {number}")
+        batch = reader.get_batch(number)
+        check_batch(batch, self.path, number)
+        if self.facts is not None and number + 1 < reader.num_record_batches:
+            check_rows(self.path, self.facts, number, batch.num_rows)
+        return batch
+
+    def rows_at_once(self, batch: Any) -> int:
+        """How many rows of a batch make a block."""
+        return max(1, int(self.capacity * batch.num_rows / max(batch.nbytes, 1)))
+
+    def taken(self, batch: Any, first: int) -> tuple[Rows, np.ndarray]:
+        """Rows and labels of a batch."""
+        names = batch.schema.names
+        if len(set(names)) < len(names):
+            raise DataError(f"{self.path}: two columns have the same name: give each one of its own")
+        label = self.label_among(names)
+        self.names = [name for name in names if name != label]
+        if not self.names:
+            raise DataError(f"{self.path}: there is no column but {label!r}: features are missing")
+        rows = self.features({name: batch.column(name) for name in self.names}, first)
+        labels = np.zeros(batch.num_rows) if label is None else self.labels(batch.column(label), label, first)
+        if self.facts is not None:
+            check_labels_known(self.path, self.facts, labels, first)
+        return rows, labels
+
+    def label_among(self, names: list[str]) -> str | None:
+        """Which column holds labels; none, where none is needed and all columns are features."""
+        name = self.label or next((name for name in LABELS if name in names), None)
+        if self.width is not None and self.label is None and (name is None or len(names) == self.width):
+            return None
+        if name is None or name not in names:
+            said = f"no column {name!r}" if name else f"no column is called {', '.join(LABELS[:-1])} or {LABELS[-1]}"
+            listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+            raise DataError(f"{self.path}: {said}: name the column of labels with label= (--label), one of {listed}")
+        return name
+
+    def features(self, columns: dict[str, Any], first: int) -> Rows:
+        """The rows, whatever form they have."""
+        import pyarrow as pa
+
+        lists = {name for name, column in columns.items() if is_list(column.type)}
+        if set(columns) == lists == {"indices", "values"} and not any(
+            pa.types.is_fixed_size_list(columns[name].type) for name in lists
+        ):
+            return self.sparse(columns["indices"], columns["values"], first)
+        if set(columns) == lists == {"values"}:
+            return self.dense_lists(columns["values"], first)
+        return self.dense_columns(columns, first)
+
+    def check_whole(self, column: Any, name: str, first: int) -> None:
+        """Refuse a column with holes."""
+        if column.null_count:
+            hole = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise DataError(f"{self.path}: row {first + hole} (counted from 0), column {name!r} is empty: fill it in")
+
+    def sparse(self, indices: Any, values: Any, first: int) -> Csr:
+        """Two columns of lists."""
+        import pyarrow as pa
+
+        if not pa.types.is_integer(indices.type.value_type):
+            said = shown(indices.type.value_type)
+            raise DataError(f"{self.path}: the lists in column 'indices' hold {said}: indices are whole numbers")
+        check_number_type(values.type.value_type, self.path, "values")
+        for column, name in ((indices, "indices"), (values, "values")):
+            self.check_whole(column, name, first)
+        ends = indices.offsets.to_numpy().astype(np.int64)
+        if not np.array_equal(ends - ends[0], values.offsets.to_numpy().astype(np.int64) - values.offsets[0].as_py()):
+            raise DataError(f"{self.path}: a row has more indices than values, or fewer")
+        found = indices.flatten().to_numpy(zero_copy_only=False)
+        if found.dtype.kind not in "iu":  # a missing number has made it float64
+            raise DataError(f"{self.path}: a list in column 'indices' has a missing number: fill it in")
+        numbers = self.numbers(values.flatten(), "values", first)
+        if found.size and (found.min() < 0 or found.max() >= 2**62):
+            raise DataError(f"{self.path}: an index is below 0 or far too large: indices are counted from 0")
+        indptr = ends - ends[0]
+        if not increasing(found, indptr):
+            raise DataError(f"{self.path}: indices must increase within a row: sort them, add up what is twice there")
+        fault = first_not_finite(numbers)
+        if fault >= 0:
+            row = int(np.searchsorted(indptr, fault, side="right")) - 1
+            raise not_finite(self.name, first + row, int(found[fault]), numbers[fault])
+        width = int(found.max()) + 1 if found.size else 0
+        known = self.facts.d if self.facts else 0
+        if self.facts and width > known:
+            raise DataError(
+                f"{self.path}: rows from number {first} on have {width} features, the block file says {known}: "
+                "convert the data again"
+            )
+        kind = np.int32 if width <= NARROW else np.int64
+        return Csr(numbers, np.ascontiguousarray(found, dtype=kind), indptr, max(width, known))
+
+    def dense_lists(self, values: Any, first: int) -> Dense:
+        """A column of lists of the same length."""
+        import pyarrow as pa
+
+        check_number_type(values.type.value_type, self.path, "values")
+        self.check_whole(values, "values", first)
+        if pa.types.is_fixed_size_list(values.type):
+            width = values.type.list_size
+        else:
+            lengths = np.diff(values.offsets.to_numpy())
+            width = int(lengths[0])
+            if np.any(lengths != width):
+                raise DataError(f"{self.path}: lists in the column 'values' differ in length: add a column 'indices'")
+        if width == 0 or (self.facts and width != self.facts.d):
+            said = f", the block file says {self.facts.d}" if self.facts else ""
+            raise DataError(f"{self.path}: lists in the column 'values' have {width} values{said}: give each row some")
+        flat = self.numbers(values.flatten(), "values", first)
+        matrix = flat.reshape(len(values), width)
+        fault = first_not_finite(flat)
+        if fault >= 0:
+            row, column = divmod(fault, matrix.shape[1])
+            raise not_finite(self.name, first + row, column, flat[fault])
+        return Dense(np.ascontiguousarray(matrix))
+
+    def dense_columns(self, columns: dict[str, Any], first: int) -> Dense:
+        """Each column a feature."""
+        arrays = [self.numbers(column, name, first) for name, column in columns.items()]
+        kind = np.float32 if all(array.dtype == np.float32 for array in arrays) else np.float64
+        matrix = np.empty((len(arrays[0]), len(arrays)), dtype=kind)
+        for place, (name, array) in enumerate(zip(columns, arrays, strict=True)):
+            fault = first_not_finite(array)
+            if fault >= 0:
+                raise DataError(f"{self.path}: row {first + fault} (counted from 0), column {name!r} is {array[fault]}")
+            matrix[:, place] = array
+        return Dense(matrix)
+
+    def numbers(self, column: Any, name: str, first: int) -> np.ndarray:
+        """A column as float32 or float64, without holes."""
+        check_number_type(column.type, self.path, name)
+        self.check_whole(column, name, first)
+        array = column.to_numpy(zero_copy_only=False)
+        return np.asarray(array if array.dtype in (np.float32, np.float64) else array.astype(np.float64))
+
+    def labels(self, column: Any, name: str, first: int) -> np.ndarray:
+        """Labels as numbers or text."""
+        import pyarrow as pa
+
+        check_label_type(column.type, self.path, name)
+        if column.null_count:
+            hole = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise DataError(f"{self.path}: row {first + hole} (counted from 0) has no label in column {name!r}")
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        array = column.to_numpy(zero_copy_only=False)
+        array = np.asarray(array.astype(str) if array.dtype.kind == "O" else array)
+        if self.kind == "csv":
+            array = as_numbers(array)
+        check_labels(array, self.name, first)
+        return array
+
+
+def opened(file: Any, threads: bool) -> Any:
+    """A reader of an Arrow file; threads, which unpack columns side by side, keep some memory each."""
+    import pyarrow as pa
+
+    return pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(use_threads=threads))
+
+
+def increasing(indices: np.ndarray, indptr: np.ndarray) -> bool:
+    """Whether the columns of each row increase."""
+    rises = indices[1:] > indices[:-1]
+    ends = indptr[1:-1]
+    rises[ends[(ends > 0) & (ends < len(indices))] - 1] = True
+    return bool(np.all(rises))
+
+
+def is_list(kind: Any) -> bool:
+    """Whether a column holds lists."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def as_numbers(labels: np.ndarray) -> np.ndarray:
+    """Labels that are all numbers as numbers: the columns of a CSV file have no types."""
+    try:
+        return as_whole(labels.astype(np.float64))
+    except ValueError:
+        return labels
+
+
+def check_labels(labels: np.ndarray, name: str, first: int = 0) -> None:
+    """Refuse labels that are no numbers."""
+    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
+        place = int(np.argmin(np.isfinite(labels)))
+        raise DataError(
+            f"{name}: row {first + place} (counted from 0) has the label {labels[place]}: labels are finite"
+        )
+
+
+def compression_of(path: Path) -> str | None:
+    """By the ending of the name, as CSV files go."""
+    return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(path.suffix)

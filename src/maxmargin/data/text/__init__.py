@@ -1,0 +1,1 @@
+"""LIBSVM text: parsed in compiled code, read whole or block by block, and written."""

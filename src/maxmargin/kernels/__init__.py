@@ -1,0 +1,1 @@
+"""K(x, z): functions, tiles of the matrix, rows held of it; Nyström and Fourier features."""

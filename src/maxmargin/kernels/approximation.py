@@ -1,0 +1,72 @@
+"""What `approx` means: a kernel exchanged for features that nearly give it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.data.rows import Rows, count_columns, count_rows
+from maxmargin.errors import ParameterError
+from maxmargin.kernels.feature_maps import FeatureMap, fourier_map, nystrom_map
+from maxmargin.kernels.functions import Gaussian, Kernel
+from maxmargin.kernels.landmarks import WAYS, landmarks_of
+from maxmargin.system.threads import free_memory
+from maxmargin.system.values import is_whole
+
+NAMES = ("nystrom", "fourier")
+FREQUENCIES = 2  # copies of half as many frequencies as components, while they are made orthogonal: an array and Q, R
+COPIES = 4  # of the landmarks' own kernel, while its eigenvectors are found
+
+
+class Approximation(NamedTuple):
+    """Which features, how many, and for Nyström how landmarks are chosen."""
+
+    name: str
+    components: int
+    landmarks: str
+
+    def features(self, rows: Rows, kernel: Kernel, seed: int, threads: int) -> FeatureMap:
+        """The map for these rows; the same seed gives the same map."""
+        rng = np.random.default_rng(seed)
+        if not kernel.by_products or not kernel.definite:
+            raise ParameterError(
+                f"approx={self.name!r} is for linear, polynomial (coef0 0 or above) and gaussian kernels: "
+                "others have no features that could be computed"
+            )
+        if self.name == "nystrom":
+            count = min(self.components, count_rows(rows))
+            if COPIES * 8 * count**2 > free_memory():
+                size = f"{COPIES * 8 * count**2 / 1e9:.3g} GB"
+                raise ParameterError(f"components={self.components}: {count:,} landmarks take {size}: take fewer")
+            chosen = landmarks_of(self.landmarks, rows, kernel, count, rng, threads)
+            return nystrom_map(kernel, chosen, threads)
+        if not isinstance(kernel, Gaussian):
+            raise ParameterError("approx='fourier' is for the gaussian kernel only: take approx='nystrom'")
+        d = count_columns(rows)
+        if FREQUENCIES * 8 * d * self.components > free_memory():
+            size = f"{FREQUENCIES * 8 * d * self.components / 1e9:.3g} GB"
+            raise ParameterError(
+                f"components={self.components}: their frequencies for {d:,} features take {size}: take fewer"
+            )
+        return fourier_map(kernel, count_columns(rows), self.components, rng)
+
+
+def check_components(name: str, value: Any) -> None:
+    """Refuse a number of components, or a way to choose landmarks, that there is not."""
+    if name == "landmarks":
+        if not (isinstance(value, str) and value in ("auto", *WAYS)):
+            raise ParameterError(f"landmarks={value!r} is not known: choose auto, {', '.join(WAYS)}")
+    elif not is_whole(value) or value < 1:
+        raise ParameterError(f"components={value!r} must be a whole number, 1 or above: 500 say")
+
+
+def checked_approximation(approx: Any, components: Any, landmarks: Any) -> Approximation | None:
+    """An approximation that can be made, or none."""
+    if approx is None:
+        return None
+    if not (isinstance(approx, str) and approx in NAMES):
+        raise ParameterError(f"approx={approx!r} is not known: choose nystrom or fourier, or None")
+    check_components("components", components)
+    check_components("landmarks", landmarks)
+    return Approximation(approx, int(components), landmarks)

@@ -1,0 +1,189 @@
+"""Features whose inner products are nearly a kernel, so that a linear machine takes the place of one with a kernel.
+
+    nystrom   φ(x) = Λ^(−½) Uᵀ k(x),      k(x) = K(landmarks, x) and U Λ Uᵀ = K(landmarks, landmarks):
+                                          ⟨φ(x), φ(z)⟩ is K(x, z) wherever x or z is in the span of the landmarks
+    fourier   φ(x) = √(2/m) (cos Wx, sin Wx),   rows of W as the Gaussian's spectrum has them, N(0, 2γ), those of each
+                                          d orthogonal, which makes the mean error smaller
+After    Williams, Seeger 2001; Rahimi, Recht 2007; Yu et al. (orthogonal random features) 2016
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from maxmargin.data.rows import Dense, Rows, count_columns, count_rows
+from maxmargin.data.take import read_only
+from maxmargin.kernels.functions import Gaussian, Kernel, kernel_of, words_of
+from maxmargin.kernels.points import Few, Points, parts_of, points_of, products
+from maxmargin.kernels.support_vectors import tensors_of, vectors_of
+from maxmargin.kernels.tiles import rows_of_kernel
+from maxmargin.system.file_checks import REAL, checked_array, section, short, size
+from maxmargin.system.threads import blas_on_one_thread, on_threads
+
+LINES = 1024  # examples that one thread takes at once
+AT_ONCE = 1 << 24  # numbers of the kernel with the landmarks
+TINY = 1e-12  # of the largest eigenvalue
+
+
+class FeatureMap(Protocol):
+    """A map φ with ⟨φ(x), φ(z)⟩ ≈ K(x, z)."""
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """K."""
+
+    @property
+    def d(self) -> int:
+        """Features of x."""
+
+    @property
+    def components(self) -> int:
+        """Features of φ(x)."""
+
+    def fill(self, many: Points, out: np.ndarray, threads: int) -> None:
+        """φ of some examples, a row each, into `out`."""
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Its arrays, for a file."""
+
+
+@dataclass(frozen=True, eq=False)
+class NystromMap:
+    """Examples by their kernel with landmarks."""
+
+    name: ClassVar[str] = "nystrom"
+
+    kernel: Kernel
+    landmarks: Rows
+    whitening: np.ndarray
+
+    @property
+    def d(self) -> int:
+        """Features of x."""
+        return count_columns(self.landmarks)
+
+    @property
+    def components(self) -> int:
+        """Features of φ(x)."""
+        return int(self.whitening.shape[1])
+
+    @cached_property
+    def points(self) -> Points:
+        """The landmarks as kernels want them."""
+        return points_of(self.landmarks)
+
+    def fill(self, many: Points, out: np.ndarray, threads: int) -> None:
+        """The kernel with the landmarks, whitened."""
+        K = np.empty((len(self.points), len(many)))
+        rows_of_kernel(self.kernel, self.points, many, K, threads)
+
+        def whiten(lines: slice) -> None:
+            out[lines] = K[:, lines].T @ self.whitening
+
+        by_lines(whiten, len(many), threads)
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Landmarks and Λ^(−½) Uᵀ."""
+        return {**tensors_of(self.landmarks), "whitening": self.whitening}
+
+
+@dataclass(frozen=True, eq=False)
+class FourierMap:
+    """Examples by waves of random frequencies."""
+
+    name: ClassVar[str] = "fourier"
+
+    kernel: Kernel
+    frequencies: np.ndarray
+
+    @property
+    def d(self) -> int:
+        """Features of x."""
+        return int(self.frequencies.shape[0])
+
+    @property
+    def components(self) -> int:
+        """Features of φ(x)."""
+        return int(2 * self.frequencies.shape[1])
+
+    def fill(self, many: Points, out: np.ndarray, threads: int) -> None:
+        """Cosines, then sines."""
+        half = self.frequencies.shape[1]
+
+        def wave(lines: slice) -> None:
+            phase = np.empty((lines.stop - lines.start, half))
+            products(many.part(lines), Few(many, self.frequencies), phase)
+            out[lines, :half], out[lines, half:] = np.cos(phase), np.sin(phase)
+            out[lines] *= 1.0 / np.sqrt(half)
+
+        by_lines(wave, len(many), threads)
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """The frequencies."""
+        return {"frequencies": self.frequencies}
+
+
+def nystrom_map(kernel: Kernel, landmarks: Rows, threads: int = 1) -> NystromMap:
+    """The map of these landmarks; directions in which they do not differ are left out."""
+    points = points_of(landmarks)
+    K = np.empty((len(points), len(points)))
+    rows_of_kernel(kernel, points, points, K, threads)
+    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    kept = values > max(TINY * float(values[-1]), np.finfo(float).tiny)
+    return NystromMap(kernel, landmarks, np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept])))
+
+
+def fourier_map(kernel: Gaussian, d: int, components: int, rng: np.random.Generator) -> FourierMap:
+    """A map of so many components, one more if they are odd."""
+    half = -(-components // 2)
+    if d == 0:
+        return FourierMap(kernel, np.zeros((0, half)))
+    blocks = [np.linalg.qr(rng.normal(size=(d, min(d, half - done))))[0] for done in range(0, half, d)]
+    lengths = np.sqrt(2.0 * kernel.gamma * rng.chisquare(d, size=half))
+    return FourierMap(kernel, np.ascontiguousarray(np.hstack(blocks) * lengths))
+
+
+def transform(features: FeatureMap, rows: Rows, threads: int = 1) -> Dense:
+    """φ of every row, in float32."""
+    out = np.empty((count_rows(rows), features.components), np.float32)
+    step = max(LINES, AT_ONCE // max(features.components, 1))
+    for part, many in parts_of(rows, threads):
+        for start in range(0, len(many), step):
+            some = many.part(slice(start, min(start + step, len(many))))
+            features.fill(some, out[part.start + start : part.start + start + len(some)], threads)
+    return Dense(read_only(out))
+
+
+def by_lines(work: Callable[[slice], None], count: int, threads: int) -> None:
+    """Call work(lines) for all lines, some at a time, on all threads."""
+    with blas_on_one_thread:
+        on_threads(threads, lambda start: work(slice(start, min(start + LINES, count))), range(0, count, LINES))
+
+
+def words_of_map(features: FeatureMap) -> dict[str, Any]:
+    """What its arrays do not say, for a file."""
+    return {"name": features.name, "d": features.d, "kernel": words_of(features.kernel)}
+
+
+def map_of(tensors: dict[str, np.ndarray], words: dict[str, Any]) -> FeatureMap:
+    """The map of a file's tensors and words, if they fit together."""
+    kernel, d = kernel_of(section(words, "kernel")), size(words, "d")
+    if words.get("name") == FourierMap.name:
+        frequencies = checked_array(tensors, "frequencies", REAL, 2)
+        if len(frequencies) != d or not isinstance(kernel, Gaussian):
+            raise ValueError(f"frequencies of shape {frequencies.shape} for {kernel}")
+        return FourierMap(kernel, frequencies)
+    landmarks, whitening = vectors_of(tensors, d, kernel), checked_array(tensors, "whitening", REAL, 2)
+    fits = len(whitening) == count_rows(landmarks) and kernel.by_products and kernel.definite
+    if words.get("name") != NystromMap.name or not fits:
+        raise ValueError(f"features {short(words.get('name'))} for {kernel}")
+    return NystromMap(kernel, landmarks, whitening)

@@ -1,0 +1,181 @@
+"""Examples as kernels want them: many as rows, dense or sparse, against few as columns of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.data.passes import squared_norms
+from maxmargin.data.pick import pick
+from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows, count_stored, row_length
+from maxmargin.data.take import read_only
+from maxmargin.system.buffers import room
+from maxmargin.system.compiled import compiled
+
+SPARSE = 4  # columns for each value that is not 0: with fewer an array is faster
+AT_ONCE = 1 << 22  # numbers of examples that are written out at once,
+FEWEST = 4096  # but so many examples
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Examples, their squared lengths, and their row numbers in the training data."""
+
+    rows: Rows
+    squares: np.ndarray
+    places: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def pick(self, chosen: np.ndarray) -> Points:
+        """The chosen ones, in that order."""
+        return Points(pick(self.rows, chosen), self.squares[chosen], self.places[chosen])
+
+    def part(self, part: slice) -> Points:
+        """Those from one to another, where they lie."""
+        return Points(part_of(self.rows, part), self.squares[part], self.places[part])
+
+
+class Few(NamedTuple):
+    """Some points, and beside each other as the columns of an array."""
+
+    points: Points
+    columns: np.ndarray
+
+
+def points_of(
+    rows: Rows,
+    chosen: np.ndarray | None = None,
+    *,
+    dtype: type = np.float64,
+    threads: int = 1,
+    as_given: bool = False,
+    dense: bool = False,
+) -> Points:
+    """The chosen rows, or all: as given, or in that type, as an array or as sparse rows, what is faster.
+
+    An array stays one if it has to be `dense`.
+    """
+    places = np.arange(count_rows(rows)) if chosen is None else chosen
+    part = rows if chosen is None else pick(rows, chosen)
+    squares = squared_norms(part, threads)
+    if as_given:
+        return Points(part, squares, places)
+    values = count_stored(part) if isinstance(part, Csr) else np.count_nonzero(part.values)
+    sparse = values * SPARSE < count_rows(part) * count_columns(part)
+    if isinstance(part, Csr) and not sparse:
+        part = Dense(read_only(columns_of(part, dtype).T.copy()))
+    if isinstance(part, Dense) and sparse and not dense:
+        part = sparse_rows(part.values)
+    return Points(part._replace(values=read_only(part.values.astype(dtype, copy=False))), squares, places)
+
+
+def parts_of(rows: Rows, threads: int = 1, *, as_given: bool = False) -> Iterator[tuple[slice, Points]]:
+    """All rows as points in float64, some at a time, so that little is written out at once."""
+    n = count_rows(rows)
+    step = max(FEWEST, int(AT_ONCE / max(row_length(rows), 1.0)))
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        found = points_of(part_of(rows, part), threads=threads, as_given=as_given)
+        yield part, Points(found.rows, found.squares, np.arange(part.start, part.stop))
+
+
+def part_of(rows: Rows, part: slice) -> Rows:
+    """Rows from one to another, where they lie."""
+    if isinstance(rows, Dense):
+        return Dense(rows.values[part])
+    indptr = rows.indptr[part.start : part.stop + 1]
+    stored = slice(indptr[0], indptr[-1])
+    return Csr(rows.values[stored], rows.indices[stored], indptr - indptr[0], rows.d)
+
+
+def centred(points: Points, dtype: type = np.float64, threads: int = 1) -> Points:
+    """The same distances from each other around the origin, where rounding is smallest; sparse ones stay."""
+    rows = points.rows
+    if isinstance(rows, Csr):
+        return Points(rows._replace(values=read_only(rows.values.astype(dtype))), points.squares, points.places)
+    moved = Dense(read_only((rows.values - np.mean(rows.values, axis=0, dtype=np.float64)).astype(dtype)))
+    return Points(moved, squared_norms(moved, threads), points.places)
+
+
+def no_points(places: np.ndarray) -> Points:
+    """Points of which only their places matter."""
+    return Points(Dense(np.zeros((len(places), 0))), np.zeros(len(places)), places)
+
+
+def few_of(points: Points, apart: bool = False) -> Few:
+    """Points as columns, valid until the next call in this thread; `apart` if rows of sparse values shall pass them."""
+    rows = points.rows
+    if isinstance(rows, Dense):
+        return Few(points, np.ascontiguousarray(rows.values.T) if apart else rows.values.T)
+    columns = room("points as columns", (count_columns(rows), count_rows(rows)), rows.values.dtype)
+    columns.fill(0.0)
+    scatter(rows.values, rows.indices, rows.indptr, columns)
+    return Few(points, columns)
+
+
+def sparse_rows(values: np.ndarray) -> Csr:
+    """The values of an array that are not 0."""
+    held = values != 0.0
+    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(held, axis=1))])
+    return Csr(read_only(values[held]), read_only(np.nonzero(held)[1].astype(np.int32)), indptr, values.shape[1])
+
+
+def columns_of(rows: Rows, dtype: Any) -> np.ndarray:
+    """Rows as the columns of an array."""
+    if isinstance(rows, Dense):
+        return np.ascontiguousarray(rows.values.T, dtype=dtype)
+    columns = np.zeros((count_columns(rows), count_rows(rows)), dtype)
+    scatter(rows.values, rows.indices, rows.indptr, columns)
+    return columns
+
+
+def matrix_of(rows: Rows) -> Any:
+    """Rows as users know them: an array, or a SciPy matrix."""
+    if isinstance(rows, Dense):
+        return rows.values
+    from scipy import sparse
+
+    start, stop = rows.indptr[0], rows.indptr[-1]
+    parts = (rows.values[start:stop], rows.indices[start:stop], rows.indptr - start)
+    return sparse.csr_matrix(parts, (count_rows(rows), count_columns(rows)))
+
+
+def products(many: Points, few: Few, out: np.ndarray) -> None:
+    """⟨x, z⟩ for every x of many and z of few, into `out`."""
+    rows = many.rows
+    if isinstance(rows, Dense):
+        np.matmul(rows.values, few.columns, out=out)
+    else:
+        sparse_products(rows.values, rows.indices, rows.indptr, few.columns, out)
+
+
+@compiled
+def scatter(values, indices, indptr, columns):
+    """Write each sparse row into its column."""
+    for i in range(indptr.size - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            columns[indices[p], i] = values[p]
+
+
+@compiled
+def sparse_products(values, indices, indptr, columns, out):
+    """Each sparse row times all columns: a line of sums, two values of the row at a time."""
+    for i in range(out.shape[0]):
+        line = out[i]
+        line[:] = 0
+        p, stop = indptr[i], indptr[i + 1]
+        while p + 2 <= stop:
+            a, b = values[p], values[p + 1]
+            x, z = columns[np.uintp(indices[p])], columns[np.uintp(indices[p + 1])]
+            for k in range(line.size):
+                line[k] += a * x[k] + b * z[k]
+            p += 2
+        if p < stop:
+            a, x = values[p], columns[np.uintp(indices[p])]
+            for k in range(line.size):
+                line[k] += a * x[k]

@@ -1,0 +1,1 @@
+"""The loop: clock, certificates, stopping, checkpoints, interrupts."""

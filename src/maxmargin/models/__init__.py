@@ -1,0 +1,1 @@
+"""What training leaves: models that decide, are saved and are loaded."""

@@ -1,0 +1,80 @@
+"""What must hold of the parts of a model file before a model is made of them (see system/file_checks)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.expand import find_expansion
+from maxmargin.problems.certificate import Certificate
+from maxmargin.system.budget import words
+from maxmargin.system.file_checks import REAL, checked_array, real, section, short, size
+
+LABEL_TYPE = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f[248]|U[0-9]{1,9})")
+LABEL_BYTES = 1 << 24  # that text labels may take, or what they need
+
+
+def centre_in(tensors: dict[str, np.ndarray], d: int, name: str = "centre") -> np.ndarray | None:
+    """What is subtracted from each row of d columns, if the file holds it."""
+    if name not in tensors:
+        return None
+    centre = checked_array(tensors, name, REAL, 1)
+    if len(centre) != d:
+        raise ValueError(f"{name} has {len(centre)} values for {d} features")
+    return centre
+
+
+def training_in(said: Any) -> dict[str, Any]:
+    """What is said about the training: sizes are whole numbers."""
+    found = section(said, "training")
+    for name in ("n", "d", "nnz", "input_d"):
+        if name in found:
+            size(found, name)
+    if not isinstance(found.get("widens", False), bool):
+        raise ValueError(f"widens is {short(found['widens'])}, not true or false")
+    for name in ("loss", "machine", "solver", "status"):
+        if not isinstance(found.get(name, ""), str):
+            raise ValueError(f"{name} is {short(found[name])}, not text")
+    return found
+
+
+def check_input(training: dict[str, Any], d: int) -> None:
+    """Rows that the model accepts must not reach beyond its d weights, also after they are expanded."""
+    text = training.get("expand")
+    if text is not None and not isinstance(text, str):
+        raise ValueError(f"expand is {short(text)}, not text")
+    expansion = find_expansion(text)
+    width = int(training.get("input_d", d))
+    reached = width if expansion is None else expansion.columns(width)
+    if reached > d:
+        raise ValueError(f"input_d or expand lead to {reached} features, the weights have {d}")
+
+
+def classes_in(said: Any) -> np.ndarray:
+    """The labels: of one type, finite, in order, none twice."""
+    found, name = said.get("classes"), said.get("class_type")
+    if not isinstance(found, list) or len(found) < 2:
+        raise ValueError("classes is not a list of two labels or more")
+    if not isinstance(name, str) or LABEL_TYPE.fullmatch(name) is None:
+        raise ValueError(f"class_type {short(name)} is not the type of labels")
+    kind = np.dtype(name)
+    if kind.kind == "U":
+        needed = max((len(label) for label in found if isinstance(label, str)), default=0)
+        if kind.itemsize * len(found) > max(4 * needed * len(found), LABEL_BYTES):
+            raise ValueError(f"class_type {name} takes {words(kind.itemsize * len(found))}")
+    classes = np.array(found, dtype=kind)
+    if classes.ndim != 1 or classes.tolist() != found:
+        raise ValueError(f"classes are not of type {name}")
+    if kind.kind == "f" and not np.all(np.isfinite(classes)):
+        raise ValueError("classes are not finite")
+    if not np.all(classes[1:] > classes[:-1]):
+        raise ValueError("classes are not in order, or one is there twice")
+    return classes
+
+
+def certificate_in(said: Any) -> Certificate:
+    """The certificate; its values may be infinite where nothing was proved, but they are numbers."""
+    found = section(said, "certificate")
+    return Certificate(**{name: real(found, name, unbounded=True) for name in found})

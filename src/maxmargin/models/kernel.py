@@ -1,0 +1,177 @@
+"""Kernel models that classify: support vectors with their coefficients, which decide by Σ c_i K(x_i, x) + b.
+
+More than two classes decide by pairs, as LIBSVM does: for classes i < j a machine of its own, above zero for i; the
+class with most votes wins, the first one of several. The coefficients of a support vector of class i against class j
+are in row j − 1 where i < j, and in row j where j < i. Two classes are one pair, whose value is turned: above zero is
+the second class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.rows import Rows, count_rows
+from maxmargin.data.take import take
+from maxmargin.errors import FileError, MaxmarginError
+from maxmargin.kernels.functions import Kernel, kernel_of, words_of
+from maxmargin.kernels.support_vectors import Expansion, check_places, check_widens, vectors_of
+from maxmargin.kernels.tiles import combination
+from maxmargin.models.file_checks import centre_in, certificate_in, training_in
+from maxmargin.models.probabilities import couple, pair_probabilities
+from maxmargin.problems.certificate import Certificate
+from maxmargin.system.file_checks import REAL, checked_array, row_numbers, section, size
+from maxmargin.system.overwriting import check_replaces_model
+from maxmargin.system.tensor_file import write_tensors
+from maxmargin.system.threads import thread_count
+
+KIND = "kernel model"
+
+
+@dataclass(eq=False)
+class KernelModel(Expansion):
+    """Decides by pairs of classes.
+
+    Parameters
+    ----------
+    classes : array of k labels, sorted
+    vectors : the support vectors, those of each class together
+    support : their row numbers in the training data
+    n_support : how many each class has
+    dual_coef : array (k - 1, number of support vectors): alpha, with the sign of the class in each pair
+    b : array (k (k - 1) / 2): of the pairs (0, 1), (0, 2), ..., (1, 2), ...
+    kernel : what takes the place of the inner product
+    certificate : of the training, summed over the pairs
+    training : words about the training
+    sigmoids : array (number of pairs, 2): A and B of each pair's probabilities, or None (see calibration)
+    centre : array (d,) that is subtracted from examples and support vectors first, or None
+    """
+
+    classes: np.ndarray
+    vectors: Rows = field(repr=False)
+    support: np.ndarray = field(repr=False)
+    n_support: np.ndarray = field(repr=False)
+    dual_coef: np.ndarray = field(repr=False)
+    b: np.ndarray = field(repr=False)
+    kernel: Kernel
+    certificate: Certificate
+    training: dict[str, Any] = field(default_factory=dict)
+    sigmoids: np.ndarray | None = field(default=None, repr=False)
+    centre: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """The b of Σ c_i K(x_i, x) + b of each pair, whatever the centre."""
+        moved = [
+            self.moved(self.dual_coef[j - 1] * self.of_class(i)) + self.moved(self.dual_coef[i] * self.of_class(j))
+            for i, j in self.pairs
+        ]
+        return np.asarray(self.b + np.array(moved))
+
+    def of_class(self, number: int) -> np.ndarray:
+        """Which support vectors are of that class."""
+        found = np.zeros(len(self.support), dtype=bool)
+        found[self.spans[number]] = True
+        return found
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs of classes, by number."""
+        return list(combinations(range(len(self.classes)), 2))
+
+    @property
+    def spans(self) -> list[slice]:
+        """Where the support vectors of each class are."""
+        ends = np.cumsum(self.n_support).tolist()
+        return [slice(stop - count, stop) for count, stop in zip(self.n_support.tolist(), ends, strict=True)]
+
+    def decide_pairs(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """(n, number of pairs): above zero for the first class of the pair."""
+        rows, threads = self.fitting(take(X)), thread_count(threads)
+        found, vectors = np.tile(self.b, (count_rows(rows), 1)), self.points()
+        for part, many in self.parts(rows, threads):
+            for c, own in enumerate(self.spans):
+                values = combination(self.kernel, many, vectors.part(own), self.dual_coef[:, own].T, threads)
+                for k, (i, j) in enumerate(self.pairs):
+                    if c in (i, j):
+                        found[part, k] += values[:, j - 1 if c == i else i]
+        return found
+
+    def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """Decision values: (n,) for two classes, above zero meaning the second; (n, k) for more.
+
+        Then they are the votes of each class, and less than half a vote more or less for how sure its pairs were.
+        """
+        values = self.decide_pairs(X, threads)
+        if len(self.classes) == 2:
+            return -values[:, 0]
+        sure = np.zeros((len(values), len(self.classes)))
+        for k, (i, j) in enumerate(self.pairs):
+            sure[:, i] += values[:, k]
+            sure[:, j] -= values[:, k]
+        return np.asarray(self.votes(values) + sure / (3.0 * (np.abs(sure) + 1.0)))
+
+    def votes(self, values: np.ndarray) -> np.ndarray:
+        """How many pairs each class has won."""
+        votes = np.zeros((len(values), len(self.classes)))
+        for k, (i, j) in enumerate(self.pairs):
+            first = values[:, k] > 0
+            votes[:, i] += first
+            votes[:, j] += ~first
+        return votes
+
+    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The label of each row: most votes, the first of several."""
+        return np.asarray(self.classes[np.argmax(self.votes(self.decide_pairs(X, threads)), axis=1)])
+
+    def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """P(class | x), one column a class, of a model that was trained with `probability`."""
+        if self.sigmoids is None:
+            raise MaxmarginError("the model has no probabilities: train with probability=True, and to the end")
+        pairs = pair_probabilities(self.decide_pairs(X, threads), self.sigmoids)
+        return couple(pairs, len(self.classes))
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write one safetensors file, atomically; the same model gives the same bytes.
+
+        It replaces only a model; with `force` any file.
+        """
+        check_replaces_model(path, force)
+        words = {
+            "classes": self.classes.tolist(),
+            "class_type": self.classes.dtype.str,
+            "certificate": asdict(self.certificate),
+            "kernel": words_of(self.kernel),
+            "training": self.training,
+        }
+        tensors = {"n_support": self.n_support, "dual_coef": self.dual_coef, "b": self.b, **self.vector_tensors()}
+        if self.sigmoids is not None:
+            tensors["sigmoids"] = self.sigmoids
+        write_tensors(path, KIND, tensors, words)
+
+
+def kernel_model(
+    path: str | Path, tensors: dict[str, np.ndarray], words: dict[str, Any], classes: np.ndarray
+) -> KernelModel:
+    """The model of a file's tensors and words, if they fit together."""
+    kernel, training = kernel_of(section(words, "kernel")), training_in(words)
+    d = size(training, "d")
+    vectors = vectors_of(tensors, d, kernel)
+    support, n_support = row_numbers(tensors), row_numbers(tensors, "n_support")
+    dual_coef, b = checked_array(tensors, "dual_coef", REAL, 2), checked_array(tensors, "b", REAL, 1)
+    sigmoids = checked_array(tensors, "sigmoids", REAL, 2) if "sigmoids" in tensors else None
+    k, count = len(classes), len(support)
+    fits = dual_coef.shape == (k - 1, count) and b.shape == (k * (k - 1) // 2,) and n_support.shape == (k,)
+    fits = fits and (sigmoids is None or sigmoids.shape == (len(b), 2))
+    if not fits or count_rows(vectors) != count or n_support.sum() != count:
+        raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
+    check_places(kernel, support, d)
+    check_widens(training, vectors)
+    return KernelModel(
+        classes, vectors, support, n_support, dual_coef, b, kernel, certificate_in(words), training, sigmoids,
+        centre_in(tensors, d),
+    )  # fmt: skip

@@ -1,0 +1,111 @@
+"""Kernel models of one function, Σ c_i K(x_i, x) + b: regression, and the one class of what is usual."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.rows import Rows, count_rows
+from maxmargin.data.take import take
+from maxmargin.errors import FileError, MaxmarginError
+from maxmargin.kernels.functions import Kernel, kernel_of, words_of
+from maxmargin.kernels.support_vectors import Expansion, check_places, check_widens, vectors_of
+from maxmargin.kernels.tiles import combination
+from maxmargin.models.file_checks import centre_in, certificate_in, training_in
+from maxmargin.problems.certificate import Certificate
+from maxmargin.system.file_checks import REAL, checked_array, real, row_numbers, section, size
+from maxmargin.system.overwriting import check_replaces_model
+from maxmargin.system.tensor_file import write_tensors
+from maxmargin.system.threads import thread_count
+
+KIND = "kernel function"
+ONE_CLASS = "one-class"
+ROUNDING = 1e-9
+
+
+@dataclass(eq=False)
+class KernelFunction(Expansion):
+    """A function of examples.
+
+    Parameters
+    ----------
+    vectors, support : the support vectors, and their row numbers in the training data
+    coefficients : one for each of them
+    b : the constant
+    width : ε of ν-SVR, else 0
+    kernel : what takes the place of the inner product
+    certificate : of the training
+    training : words about the training
+    centre : array (d,) that is subtracted from examples and support vectors first, or None
+    """
+
+    vectors: Rows = field(repr=False)
+    support: np.ndarray = field(repr=False)
+    coefficients: np.ndarray = field(repr=False)
+    b: float
+    width: float
+    kernel: Kernel
+    certificate: Certificate
+    training: dict[str, Any] = field(default_factory=dict)
+    centre: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def intercept(self) -> float:
+        """The b of Σ c_i K(x_i, x) + b, whatever the centre."""
+        return self.b + self.moved(self.coefficients)
+
+    @property
+    def machine(self) -> str:
+        """What it was trained as."""
+        return str(self.training.get("machine", ""))
+
+    def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """Its value for each row; that of one class is 0 on the edge of the region, as far as numbers tell."""
+        rows, threads = self.fitting(take(X)), thread_count(threads)
+        found, vectors = np.full(count_rows(rows), self.b), self.points()
+        for part, many in self.parts(rows, threads):
+            found[part] += combination(self.kernel, many, vectors, self.coefficients[:, None], threads)[:, 0]
+        if self.machine == ONE_CLASS:
+            found[np.abs(found) <= ROUNDING * abs(self.b)] = 0.0
+        return found
+
+    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The values; of one class 1 inside the region and on its edge, −1 outside."""
+        values = self.decide(X, threads)
+        return np.where(values >= 0.0, 1, -1) if self.machine == ONE_CLASS else values
+
+    def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """A function has none."""
+        raise MaxmarginError(f"a model of {self.machine} has no probabilities: they are for classes")
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write one safetensors file, atomically; the same model gives the same bytes.
+
+        It replaces only a model; with `force` any file.
+        """
+        check_replaces_model(path, force)
+        words = {
+            "b": self.b,
+            "width": self.width,
+            "certificate": asdict(self.certificate),
+            "kernel": words_of(self.kernel),
+            "training": self.training,
+        }
+        write_tensors(path, KIND, {"coefficients": self.coefficients, **self.vector_tensors()}, words)
+
+
+def kernel_function(path: str | Path, tensors: dict[str, np.ndarray], words: dict[str, Any]) -> KernelFunction:
+    """The function of a file's tensors and words, if they fit together."""
+    kernel, training = kernel_of(section(words, "kernel")), training_in(words)
+    d = size(training, "d")
+    vectors, support = vectors_of(tensors, d, kernel), row_numbers(tensors)
+    coefficients = checked_array(tensors, "coefficients", REAL, 1)
+    check_places(kernel, support, d)
+    check_widens(training, vectors)
+    if not coefficients.shape == support.shape == (count_rows(vectors),):
+        raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
+    b, width, centre = real(words, "b"), real(words, "width"), centre_in(tensors, d)
+    return KernelFunction(vectors, support, coefficients, b, width, kernel, certificate_in(words), training, centre)

@@ -1,0 +1,297 @@
+"""Models in LIBSVM's own text format, which svm-predict and other programs read.
+
+svm_type c_svc                    or nu_svc, one_class, epsilon_svr, nu_svr
+kernel_type rbf                   linear, polynomial, rbf, sigmoid or precomputed; then its degree, gamma, coef0
+nr_class 3, total_sv 40
+rho 0.1 0.2 0.3                   −b of the pairs, or of the function
+label 1 2 3                       whole numbers, in the order of the pairs
+probA -1 -2 -3, probB 0 0 0       of the pairs, where there are probabilities
+nr_sv 10 20 10                    support vectors of each class
+SV                                a line each: its coefficients, then index:value, counted from 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.pick import pick
+from maxmargin.data.rows import Csr, Dense
+from maxmargin.errors import FileError, ParameterError
+from maxmargin.kernels.functions import MOST_DEGREE, Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from maxmargin.models.kernel import KernelModel
+from maxmargin.models.kernel_function import KernelFunction
+from maxmargin.problems.certificate import Certificate
+from maxmargin.system.atomic_files import beginning, replacing
+from maxmargin.system.overwriting import check_replaces
+
+TYPES = {"C-SVC": "c_svc", "nu-SVC": "nu_svc"}
+FUNCTIONS = {"one-class": "one_class", "epsilon-SVR": "epsilon_svr", "nu-SVR": "nu_svr"}
+MACHINES = {name: machine for machine, name in (TYPES | FUNCTIONS).items()}
+NAMES = {"linear": "linear", "polynomial": "polynomial", "gaussian": "rbf", "sigmoid": "sigmoid"}
+FIRST = b"svm_type"
+LONGEST_REASON = 120  # characters
+LARGEST_INDEX = 2**31 - 1  # as in LIBSVM, whose indices are int
+
+
+def is_libsvm_model(path: str | Path) -> bool:
+    """Whether a file begins as LIBSVM's models do."""
+    return beginning(path, len(FIRST)) == FIRST
+
+
+def write_libsvm_model(model: KernelModel | KernelFunction, path: str | Path, force: bool = False) -> None:
+    """Write a kernel model for LIBSVM, atomically; it replaces only such a model, with `force` any file."""
+    check_replaces(path, "a LIBSVM model", is_libsvm_model, force)
+    if not isinstance(model, (KernelModel, KernelFunction)):
+        raise ParameterError(
+            f"LIBSVM's files hold kernel models only, not type {type(model).__name__}: save as safetensors"
+        )
+    head = class_lines(model) if isinstance(model, KernelModel) else function_lines(model)
+    text = "\n".join([*head, "SV", *(" ".join(line) for line in vector_lines(model)), ""])
+    with replacing(path) as stream:
+        stream.write(text.encode())
+
+
+def class_lines(model: KernelModel) -> list[str]:
+    """All lines before the support vectors of a classifier."""
+    labels = model.classes
+    if labels.dtype.kind not in "iuf" or not np.array_equal(labels, np.round(labels.astype(float))):
+        raise ParameterError("LIBSVM knows whole numbers as labels only: save as safetensors, or number the classes")
+    sigmoids = [] if model.sigmoids is None else zip(("probA", "probB"), model.sigmoids.T.tolist(), strict=True)
+    return [
+        *first_lines(TYPES.get(model.training.get("machine", ""), "c_svc"), model.kernel),
+        f"nr_class {len(labels)}",
+        f"total_sv {len(model.support)}",
+        " ".join(["rho", *(repr(-b + 0.0) for b in model.intercept.tolist())]),
+        " ".join(["label", *(str(int(label)) for label in labels)]),
+        *(" ".join([name, *map(repr, values)]) for name, values in sigmoids),
+        " ".join(["nr_sv", *map(str, model.n_support.tolist())]),
+    ]
+
+
+def function_lines(model: KernelFunction) -> list[str]:
+    """All lines before the support vectors of a function."""
+    first = first_lines(FUNCTIONS[model.machine], model.kernel)
+    return [*first, "nr_class 2", f"total_sv {len(model.support)}", f"rho {-model.intercept + 0.0!r}"]
+
+
+def first_lines(kind: str, kernel: Kernel) -> list[str]:
+    """What it is, and its kernel."""
+    if kernel.name not in NAMES and not isinstance(kernel, Precomputed):
+        raise ParameterError(f"LIBSVM knows no kernel {kernel.name!r}: save as safetensors")
+    names = ("degree", "gamma", "coef0")
+    return [
+        f"svm_type {kind}",
+        f"kernel_type {NAMES.get(kernel.name, 'precomputed')}",
+        *(f"{name} {getattr(kernel, name)!r}" for name in names if hasattr(kernel, name)),
+    ]
+
+
+def vector_lines(model: KernelModel | KernelFunction) -> list[list[str]]:
+    """A line for each support vector; of a precomputed kernel its row number, counted from 1."""
+    coefficients = np.atleast_2d(model.dual_coef if isinstance(model, KernelModel) else model.coefficients)
+    lines = [[repr(value) for value in column] for column in coefficients.T.tolist()]
+    if isinstance(model.kernel, Precomputed):
+        return [[*line, f"0:{place + 1}"] for line, place in zip(lines, model.support.tolist(), strict=True)]
+    return [[*line, *pairs_of(model.vectors, i)] for i, line in enumerate(lines)]
+
+
+def pairs_of(rows: Any, i: int) -> list[str]:
+    """index:value of what a row holds."""
+    if isinstance(rows, Dense):
+        columns = np.flatnonzero(rows.values[i])
+        values = rows.values[i, columns]
+    else:
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        columns, values = rows.indices[part], rows.values[part]
+    return [f"{column + 1}:{float(value)!r}" for column, value in zip(columns.tolist(), values.tolist(), strict=True)]
+
+
+def read_libsvm_model(path: str | Path) -> KernelModel | KernelFunction:
+    """Read a model that LIBSVM wrote. It has no certificate: nothing is known of its optimum."""
+    try:
+        lines = Path(path).read_text("ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: cannot read as a LIBSVM model ({error})") from error
+    start = next((k for k, line in enumerate(lines) if line.strip() == "SV"), None)
+    if start is None:
+        raise FileError(f"{path}: is no LIBSVM model: there is no line SV")
+    facts = {words[0]: words[1:] for line in lines[:start] if (words := line.split())}
+    try:
+        return assembled(path, facts, [line.split() for line in lines[start + 1 :] if line.strip()])
+    except FileError:
+        raise
+    except (KeyError, IndexError, ValueError, OverflowError, MemoryError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else short(error)
+        raise FileError(f"{path}: is no whole LIBSVM model ({what}): write it again") from error
+
+
+def short(error: BaseException) -> str:
+    """What an error says, not too long: the file may hold anything."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 3] + "..."
+
+
+def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[str]]) -> KernelModel | KernelFunction:
+    """The model of its facts and lines."""
+    kind = facts["svm_type"][0]
+    if kind not in MACHINES:
+        raise FileError(f"{path}: svm_type {kind} is not known")
+    kernel = kernel_of_facts(path, facts)
+    of_function = kind in FUNCTIONS.values()
+    count = 1 if of_function else len(facts["label"]) - 1
+    classes = int(facts["nr_class"][0]) if "nr_class" in facts else count + 1
+    if not of_function and (classes != count + 1 or count < 1):
+        raise FileError(f"{path}: nr_class is {classes}, but label names {count + 1}: at least two must be the same")
+    said = int(facts["total_sv"][0]) if "total_sv" in facts else len(lines)
+    if said != len(lines):
+        raise FileError(f"{path}: total_sv is {said}, but {len(lines)} lines follow SV: the model is not whole")
+    rows, support = vectors_of_lines([line[count:] for line in lines], kernel)
+    coefficients = np.array([[float(word) for word in line[:count]] for line in lines]).reshape(len(lines), count).T
+    if not np.all(np.isfinite(coefficients)):
+        raise ValueError("coefficients that are no finite numbers")
+    training = {"machine": MACHINES[kind], "d": rows.d, "widens": True, "n": 0, "nnz": len(rows.values)}
+    if of_function:
+        b, nothing = -finite(facts["rho"], "rho")[0], Certificate(np.inf, -np.inf)
+        return KernelFunction(rows, support, coefficients[0], b, 0.0, kernel, nothing, training)
+    return classifier(path, facts, rows, support, coefficients, kernel, training)
+
+
+def classifier(
+    path: str | Path,
+    facts: dict[str, list[str]],
+    rows: Csr,
+    support: np.ndarray,
+    coefficients: np.ndarray,
+    kernel: Kernel,
+    training: dict[str, Any],
+) -> KernelModel:
+    """The model of pairs, its classes put in order."""
+    labels = np.array([int(word) for word in facts["label"]], dtype=np.int64)
+    k, counts = len(labels), np.array([int(word) for word in facts["nr_sv"]], dtype=np.int64)
+    rho, total = finite(facts["rho"], "rho"), len(support)
+    if counts.size and (counts.min() < 0 or counts.max() > total):
+        raise FileError(f"{path}: nr_sv names {counts.min()} or {counts.max()} of {total} support vectors")
+    if len(counts) != k or counts.sum() != total or len(rho) != k * (k - 1) // 2 or len(set(labels.tolist())) != k:
+        raise FileError(f"{path}: the numbers of classes and support vectors do not fit together")
+    order, ends = np.argsort(labels), np.cumsum(counts)
+    chosen = np.concatenate([np.arange(ends[c] - counts[c], ends[c]) for c in order]).astype(np.intp)
+    dual_coef, b = in_order(coefficients, -rho, np.repeat(np.arange(k), counts), order)
+    nothing = Certificate(np.inf, -np.inf)
+    return KernelModel(
+        labels[order],
+        pick(rows, chosen),
+        support[chosen],
+        counts[order],
+        dual_coef[:, chosen],
+        b,
+        kernel,
+        nothing,
+        training,
+        sigmoids_in_order(facts, order),
+    )
+
+
+def sigmoids_in_order(facts: dict[str, list[str]], order: np.ndarray) -> np.ndarray | None:
+    """A and B of the pairs for the classes in another order: a pair that is turned changes the sign of its B."""
+    if "probA" not in facts or "probB" not in facts:
+        return None
+    found = np.array([finite(facts[name], name) for name in ("probA", "probB")]).T
+    if len(found) != len(order) * (len(order) - 1) // 2:
+        raise ValueError("probA and probB of each pair")
+    turned = np.empty_like(found)
+    for place, (_, old, sign) in enumerate(pairs_in_order(order)):
+        turned[place] = found[old] * (1.0, sign)
+    return turned
+
+
+def in_order(
+    coefficients: np.ndarray, b: np.ndarray, owner: np.ndarray, order: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients and b for the classes in another order: a pair that is turned changes its sign."""
+    turned, offsets = np.empty_like(coefficients), np.empty_like(b)
+    for place, ((i, j), pair, sign) in enumerate(pairs_in_order(order)):
+        offsets[place] = sign * b[pair]
+        for new, other_new in ((i, j), (j, i)):
+            old, other_old = int(order[new]), int(order[other_new])
+            own = owner == old
+            row_old, row_new = other_old - (other_old > old), other_new - (other_new > new)
+            turned[row_new, own] = sign * coefficients[row_old, own]
+    return turned, offsets
+
+
+def pairs_in_order(order: np.ndarray) -> Iterator[tuple[tuple[int, int], int, float]]:
+    """The pairs of classes in their new order: each with its old place, and −1 if it is turned."""
+    places = {pair: place for place, pair in enumerate(combinations(range(len(order)), 2))}
+    for i, j in places:
+        first, second = int(order[i]), int(order[j])
+        yield (i, j), places[min(first, second), max(first, second)], 1.0 if first < second else -1.0
+
+
+def kernel_of_facts(path: str | Path, facts: dict[str, list[str]]) -> Kernel:
+    """The kernel that the header names."""
+    name = facts["kernel_type"][0]
+    degree, gamma, coef0 = (
+        float(finite(facts.get(fact, [usual])[:1], fact)[0])
+        for fact, usual in (("degree", "3"), ("gamma", "0"), ("coef0", "0"))
+    )
+    if not (degree == int(degree) and 1 <= degree <= MOST_DEGREE) or gamma < 0.0:
+        raise FileError(
+            f"{path}: degree {degree:g}, gamma {gamma:g}: the degree is a whole number from 1 to {MOST_DEGREE:,}, "
+            "gamma 0 or above"
+        )
+    kinds: dict[str, Kernel] = {
+        "linear": Linear(),
+        "polynomial": Polynomial(int(degree), gamma, coef0),
+        "rbf": Gaussian(gamma),
+        "sigmoid": Sigmoid(gamma, coef0),
+        "precomputed": Precomputed(),
+    }
+    if name not in kinds:
+        raise FileError(f"{path}: kernel_type {name} is not known")
+    return kinds[name]
+
+
+def vectors_of_lines(lines: list[list[str]], kernel: Kernel) -> tuple[Csr, np.ndarray]:
+    """Support vectors as sparse rows, and their row numbers, which are known for a precomputed kernel only."""
+    pairs = [[(int(index), float(value)) for index, value in (word.split(":") for word in line)] for line in lines]
+    if isinstance(kernel, Precomputed):
+        if any(len(line) != 1 or line[0][0] != 0 or line[0][1] != int(line[0][1]) for line in pairs):
+            raise ValueError("a support vector of a precomputed kernel reads 0:row")
+        places = np.array([int(line[0][1]) - 1 for line in pairs], dtype=np.intp)
+        if places.size and places.min() < 0:
+            raise ValueError("row numbers are counted from 1")
+        width = int(places.max(initial=-1)) + 1
+        return Csr(np.zeros(0), np.zeros(0, np.int32), np.zeros(len(lines) + 1, np.int64), width), places
+    for number, line in enumerate(pairs):
+        check_indices([index for index, _ in line], number)
+    indices = np.array([index - 1 for line in pairs for index, _ in line], dtype=np.int32)
+    values = np.array([value for line in pairs for _, value in line], dtype=np.float64)
+    indptr = np.concatenate([[0], np.cumsum([len(line) for line in pairs], dtype=np.int64)]).astype(np.int64)
+    if not np.all(np.isfinite(values)):
+        raise ValueError("a support vector with a value that is no finite number")
+    return Csr(values, indices, indptr, int(indices.max()) + 1 if indices.size else 0), np.arange(len(lines))
+
+
+def check_indices(indices: list[int], number: int) -> None:
+    """Refuse indices that do not increase, or that LIBSVM cannot have written."""
+    if not indices:
+        return
+    if indices[0] < 1:
+        raise ValueError(f"support vector {number + 1} has the index {indices[0]}: features are counted from 1")
+    if any(a >= b for a, b in pairwise(indices)):
+        raise ValueError(f"support vector {number + 1} has indices that do not increase")
+    if indices[-1] > LARGEST_INDEX:
+        raise ValueError(f"support vector {number + 1} has the index {indices[-1]}, the largest is {LARGEST_INDEX}")
+
+
+def finite(found: list[str], name: str) -> np.ndarray:
+    """Numbers of the header."""
+    numbers = np.array([float(word) for word in found])
+    if not np.all(np.isfinite(numbers)):
+        raise ValueError(f"{name} holds a number that is not finite")
+    return numbers

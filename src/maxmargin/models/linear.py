@@ -1,0 +1,225 @@
+"""A linear model: one weight vector and bias for two classes, one of each per class for more.
+
+A model is arrays and words. It decides, it saves itself as one safetensors file, and it comes back from there with
+the certificate of its training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from maxmargin.data.columns import shifted, widened
+from maxmargin.data.expand import Expansion, Kmers, find_expansion
+from maxmargin.data.labels import sides
+from maxmargin.data.passes import scores
+from maxmargin.data.rows import Rows, count_columns, count_rows
+from maxmargin.data.take import take
+from maxmargin.data.text.dna import rows_of
+from maxmargin.errors import DataError, FileError, MaxmarginError
+from maxmargin.kernels.feature_maps import map_of
+from maxmargin.models.approximate import KIND as APPROXIMATE_KIND
+from maxmargin.models.approximate import ApproximateModel
+from maxmargin.models.file_checks import centre_in, certificate_in, check_input, classes_in, training_in
+from maxmargin.models.kernel import KIND as KERNEL_KIND
+from maxmargin.models.kernel import KernelModel, kernel_model
+from maxmargin.models.kernel_function import KIND as FUNCTION_KIND
+from maxmargin.models.kernel_function import KernelFunction, kernel_function
+from maxmargin.models.libsvm import is_libsvm_model, read_libsvm_model
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.losses import sigmoid
+from maxmargin.system.file_checks import REAL, checked_array, row_numbers, section
+from maxmargin.system.overwriting import check_replaces_model
+from maxmargin.system.tensor_file import read_tensors, write_tensors
+from maxmargin.system.threads import thread_count
+
+KIND = "model"
+
+LabelModel: TypeAlias = "LinearModel | KernelModel | ApproximateModel"
+Model: TypeAlias = "LabelModel | KernelFunction"
+
+
+@dataclass(eq=False)
+class LinearModel:
+    """Decides by ⟨w, x⟩ + b, or by ⟨w, x − centre⟩ + b where columns are far from 0.
+
+    Parameters
+    ----------
+    classes : array of k labels, sorted
+    w : array (1, d) for two classes, (k, d) for more
+    b : array (1,) or (k,)
+    support : row numbers, in the training data, of the examples with an alpha above zero
+    dual_coef : array (1 or k, number of support vectors): alpha times the label ±1 in each problem
+    certificate : of the training, summed over the problems where there are several
+    training : words about the training: problem, solver, status, sizes
+    centre : array (d,) that is subtracted from each row first, or None; `intercept` is the b of ⟨w, x⟩ + b in any case
+
+    Examples
+    --------
+    >>> import maxmargin
+    >>> model = maxmargin.train([[0.0], [1.0], [3.0], [4.0]], ["no", "no", "yes", "yes"], C=10.0).model
+    >>> model.predict([[0.5], [3.5]]).tolist()
+    ['no', 'yes']
+    """
+
+    classes: np.ndarray
+    w: np.ndarray = field(repr=False)
+    b: np.ndarray = field(repr=False)
+    support: np.ndarray = field(repr=False)
+    dual_coef: np.ndarray = field(repr=False)
+    certificate: Certificate
+    training: dict[str, Any] = field(default_factory=dict)
+    centre: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def d(self) -> int:
+        """Features."""
+        return int(self.w.shape[1])
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """The b of ⟨w, x⟩ + b; with a centre far from 0 that form loses digits, which `decide` does not."""
+        return self.b if self.centre is None else np.asarray(self.b - self.w @ self.centre)
+
+    @property
+    def alphas(self) -> np.ndarray:
+        """The dual variables of the support vectors, 0 or above."""
+        return np.asarray(np.abs(self.dual_coef))
+
+    @property
+    def margins(self) -> np.ndarray:
+        """1/‖w‖ of each problem: for a hard margin, how far the nearest examples are from the hyperplane."""
+        return np.asarray(1.0 / np.maximum(np.linalg.norm(self.w, axis=1), np.finfo(float).tiny))
+
+    @property
+    def loss(self) -> str:
+        """The loss it was trained with."""
+        return str(self.training.get("loss", "hinge"))
+
+    def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """Decision values: (n,) for two classes, above zero meaning the second; (n, k) for more."""
+        rows = self.expanded(X)
+        if self.centre is not None:
+            rows = shifted(widened(rows, self.d), self.centre)
+        columns = [scores(rows, w[: count_columns(rows)], thread_count(threads)) for w in self.w]
+        values = np.column_stack(columns) + self.b if columns else np.zeros((count_rows(rows), 0))
+        return np.asarray(values[:, 0] if len(self.classes) == 2 else values)
+
+    @property
+    def expansion(self) -> Expansion | None:
+        """What makes rows longer before they are decided on, if anything does."""
+        return find_expansion(self.training.get("expand"))
+
+    def expanded(self, X: Any) -> Rows:
+        """Rows of X as the weights see them; X may be a list of sequences where words are counted."""
+        expansion = self.expansion
+        if isinstance(expansion, Kmers) and isinstance(X, (list, tuple)) and all(isinstance(one, str) for one in X):
+            return rows_of(X, expansion.k)
+        rows = take(X)
+        self.check_width(count_columns(rows), "X")
+        return take(expansion.apply(rows)) if expansion else rows
+
+    def check_width(self, d: int, name: str) -> None:
+        """Refuse data with more features than the model knows; fewer are fine."""
+        known = int(self.training.get("input_d", self.d))
+        if d > known:
+            raise DataError(
+                f"{name} has {d} features, but the model was trained with {known}: "
+                "predict on data prepared like the training data"
+            )
+
+    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The label of each row."""
+        return self.label(self.decide(X, threads))
+
+    def label(self, values: np.ndarray) -> np.ndarray:
+        """The labels that go with decision values."""
+        winners = (values > 0).astype(np.intp) if values.ndim == 1 else np.argmax(values, axis=1)
+        return np.asarray(self.classes[winners])
+
+    def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """P(class | x), one column a class; a logistic model's own (for more than two classes, normalised)."""
+        if self.loss != "logistic":
+            raise MaxmarginError(f"a model of loss {self.loss!r} has no probabilities: train with loss='logistic'")
+        values = sigmoid(self.decide(X, threads))
+        if values.ndim == 1:
+            return np.column_stack([1.0 - values, values])
+        return np.asarray(values / np.maximum(np.sum(values, axis=1, keepdims=True), np.finfo(float).tiny))
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write one safetensors file, atomically; the same model gives the same bytes.
+
+        It replaces only a model; with `force` any file.
+        """
+        check_replaces_model(path, force)
+        write_tensors(path, KIND, self.tensors(), self.words())
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Its arrays, for a file."""
+        centre = {} if self.centre is None else {"centre": self.centre}
+        return {"w": self.w, "b": self.b, "support": self.support, "dual_coef": self.dual_coef, **centre}
+
+    def words(self) -> dict[str, Any]:
+        """The rest, for a file."""
+        return {
+            "classes": self.classes.tolist(),
+            "class_type": self.classes.dtype.str,
+            "certificate": asdict(self.certificate),
+            "training": self.training,
+        }
+
+
+def load(path: str | Path) -> Model:
+    """Read a model from its file, or from one that LIBSVM wrote. No code in the file is run.
+
+    A file that is not a whole model is refused.
+
+    Examples
+    --------
+    >>> import maxmargin
+    >>> model = maxmargin.load("model.safetensors")  # doctest: +SKIP
+    """
+    if is_libsvm_model(path):
+        return read_libsvm_model(path)
+    tensors, words = read_tensors(path, KIND, KERNEL_KIND, FUNCTION_KIND, APPROXIMATE_KIND)
+    try:
+        if "coefficients" in tensors:
+            return kernel_function(path, tensors, words)
+        classes = classes_in(words)
+        if "w" not in tensors:
+            return kernel_model(path, tensors, words, classes)
+        model = linear_model(tensors, words, classes)
+        if "features" not in words:
+            check_input(model.training, model.d)
+            return model
+        return approximate_model(tensors, words, model)
+    except FileError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
+        raise FileError(f"{path}: a part of the model is wrong ({error}): it was not written by maxmargin") from error
+
+
+def linear_model(tensors: dict[str, np.ndarray], words: dict[str, Any], classes: np.ndarray) -> LinearModel:
+    """The model of a file's tensors and metadata, if they fit together."""
+    w, b, dual_coef = (
+        checked_array(tensors, name, REAL, ndim) for name, ndim in (("w", 2), ("b", 1), ("dual_coef", 2))
+    )
+    support, count = row_numbers(tensors), len(sides(classes))
+    if len(w) != count or b.shape != (count,) or dual_coef.shape != (count, len(support)):
+        raise ValueError(
+            f"w, b and dual_coef do not fit together: shapes {w.shape}, {b.shape}, {dual_coef.shape} for "
+            f"{len(classes)} classes and {len(support)} support vectors"
+        )
+    centre = centre_in(tensors, w.shape[1])
+    return LinearModel(classes, w, b, support, dual_coef, certificate_in(words), training_in(words), centre)
+
+
+def approximate_model(tensors: dict[str, np.ndarray], words: dict[str, Any], linear: LinearModel) -> ApproximateModel:
+    """The model on features that stand for a kernel, if they fit its weights."""
+    features = map_of(tensors, section(words, "features"))
+    if linear.d != features.components or {"expand", "input_d"} & set(linear.training):
+        raise ValueError(f"the features do not fit its weights: {features.components} for {linear.d}")
+    return ApproximateModel(features, linear, centre_in(tensors, features.d, "input_centre"))

@@ -1,0 +1,125 @@
+"""Sums over the losses and over the dual terms, with a bound on what rounding does to them (see system/rounding).
+
+Losses fall with the margin. So Σ C_i ℓ(m_i − e_i), with e_i the error of margin i, is above the true Σ C_i ℓ(m_i).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.problems.dual_terms import DualTerm, Quadratic, response, worth
+from maxmargin.system.compiled import compiled
+from maxmargin.system.rounding import LOSS, SMALLEST, additions_of_sum, gamma
+from maxmargin.system.threads import on_threads
+
+BLOCK = 64  # examples that are added up one after the other; their sums by numpy.sum
+CHUNK = 512  # blocks that a thread takes at once
+FEW = 1000  # examples up to which calling NumPy takes longer than a compiled exp
+
+
+def loss_sums(
+    f: np.ndarray, y: np.ndarray, term: DualTerm, b: float, sizes: np.ndarray, error: tuple[float, float], threads: int
+) -> tuple[float, float]:
+    """Σ C_i ℓ(m_i) as computed, and an upper bound of it for margins that are off by at most their error."""
+    some = _losses if isinstance(term, Quadratic) or len(f) <= FEW else _many_entropy_losses
+
+    def add(first: int, last: int, sums: np.ndarray) -> None:
+        some(f, y, term, b, sizes, error[0], error[1], first, last, sums)
+
+    total, above = sums_of_blocks(len(f), 2, threads, add)
+    return total, above * (1.0 + gamma(LOSS + additions_of_blocks(len(f))))
+
+
+class DualSums(NamedTuple):
+    """Σ d_i(α_i), Σ α_i, Σ α_i y_i and, or above it, Σ α_i ‖x_i‖."""
+
+    terms: float
+    total: float
+    balance: float
+    reach: float
+
+
+def dual_sums(alpha: np.ndarray, y: np.ndarray, term: DualTerm, norms: np.ndarray, threads: int) -> DualSums:
+    """The sums of a dual objective, added up in blocks."""
+    return DualSums(
+        *sums_of_blocks(
+            len(alpha), 4, threads, lambda first, last, sums: _dual_sums(alpha, y, term, norms, first, last, sums)
+        )
+    )
+
+
+def price_of_balance(off: float, total: float) -> float:
+    """The part by which α must shrink for Σ α_i y_i to be 0 exactly, where it is off by at most `off`."""
+    return min(2.0 * off / total, 1.0) if total > 0.0 else 0.0
+
+
+def dual_bound(
+    sums: DualSums, off: float, half_square: float, growth: float, bias_square: float, shrunk: float, added: float
+) -> tuple[float, float]:
+    """D(α) = Σ d_i(α_i) − ½‖w‖² − ½ B² s² rounded down, and by how much.
+
+    ½‖w‖² may grow by `growth`, |s| is at most `off`, α is shrunk by a part `shrunk` to be balanced, and `added` is the
+    relative error of each sum.
+    """
+    terms, total, s, _ = sums
+    half_norm = half_square + 0.5 * bias_square * s * s
+    growth += bias_square * off * (off - abs(s)) + gamma(8) * bias_square * off * off
+    lost = added * (2.0 * total + abs(terms) + 2.0 * half_norm)
+    lost += shrunk * (total + abs(terms)) + growth * (1.0 + 1e-12) + SMALLEST
+    return terms - half_norm - lost, lost
+
+
+def additions_of_blocks(n: int) -> int:
+    """How many additions a term of `sums_of_blocks` meets at most."""
+    return min(n, BLOCK) + additions_of_sum(-(-n // BLOCK))
+
+
+def sums_of_blocks(n: int, count: int, threads: int, add: Callable[[int, int, np.ndarray], None]) -> list[float]:
+    """So many sums over n examples, from what add(first, last, sums) writes for these blocks of them."""
+    blocks = -(-n // BLOCK)
+    sums = np.empty((count, blocks))
+    on_threads(threads, lambda first: add(first, min(first + CHUNK, blocks), sums), range(0, blocks, CHUNK))
+    return list(np.sum(sums, axis=1).tolist())
+
+
+@compiled
+def _losses(f, y, term, b, sizes, slope, constant, first, last, sums):
+    for k in range(first, last):
+        total, above = 0.0, 0.0
+        for i in range(k * BLOCK, min((k + 1) * BLOCK, f.size)):
+            m = y[i] * (f[i] + b)
+            total += response(term, i, m)[0]
+            above += response(term, i, m - (slope * sizes[i] + constant))[0]
+        sums[0, k], sums[1, k] = total, above
+
+
+@compiled
+def _dual_sums(alpha, y, term, norms, first, last, sums):
+    for k in range(first, last):
+        terms, total, balance, reach = 0.0, 0.0, 0.0, 0.0
+        for i in range(k * BLOCK, min((k + 1) * BLOCK, alpha.size)):
+            a = alpha[i]
+            terms += worth(term, i, a)
+            total += a
+            balance += a * y[i]
+            reach += a * norms[i]
+        sums[0, k], sums[1, k], sums[2, k], sums[3, k] = terms, total, balance, reach
+
+
+def _many_entropy_losses(f, y, term, b, sizes, slope, constant, first, last, sums):
+    """The same for logistic, by NumPy, whose exp is several times as fast as a compiled one.
+
+    With e the error, ℓ(m − e) ≤ ℓ(m) − e ℓ′(m − e), and −ℓ′ ≤ ℓ, −ℓ′ ≤ 1, and −ℓ′ grows by at most e^e ≤ 1 + 2e over a
+    distance e ≤ 1.
+    """
+    part = slice(first * BLOCK, min(last * BLOCK, len(f)))
+    m, e = y[part] * (f[part] + b), slope * sizes[part] + constant
+    value = np.log1p(np.exp(-np.abs(m)))
+    value -= np.minimum(m, 0.0)
+    sums[:, first:last] = 0.0
+    sums[0, first] = np.sum(term.U[part] * value)
+    value += e * np.minimum(value * (1.0 + 2.0 * e), 1.0)
+    sums[1, first] = np.sum(term.U[part] * value)

@@ -1,0 +1,349 @@
+"""The certificate: how far, at most, the objective is from the optimum.
+
+For any (w, b) and any feasible α,   P(w, b) − P* ≤ P(w, b) − D(α) = gap,   by weak duality.
+
+`certify` trusts no solver. It takes a point, puts α into its box (and Σ α_i y_i at 0 where the bias is free), and
+computes both objectives in float64, in fresh passes over the data: w(α) from α, margins from w, the exact best b.
+Half of a point may be missing: w of a dual point is w(α); α of a primal point is −C_i ℓ′(m_i).
+
+It does not trust float64 either. `primal` is rounded up and `dual` down by a bound on the rounding error of their
+own sums (see rounding): in exact arithmetic P(w, b) ≤ primal and dual ≤ P*, so that a gap is never negative.
+
+    primal    losses are taken at margins lowered by their error, of this evaluation and of the one of `predict`
+    dual      ‖w(α)‖ is longer by its error; where Σ α_i y_i is not exactly 0, it is so for (1 − t) α of the heavier
+              class, at a price of t: d_i is concave with d_i(0) = 0, and w(α) moves by at most t Σ α_i ‖x_i‖
+
+The norms ‖w‖ ‖x_i‖ bound the errors at no cost. Where that bound is large (features of very different sizes), two more
+passes make it smaller: one over the absolute values of the rows, Σ_j |w_j x_ij|, and one that computes w(α) again in
+twice the precision.
+
+Where C is infinite a point may have no finite certificate: a hard margin costs ∞ until every example is on its side,
+after which w and α are put to their best lengths; unregularised logistic has no bound until α can be balanced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import fsum
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.data.passes import (
+    absolute_scores,
+    accurate_combination,
+    combination,
+    scores,
+    scores_and_combination,
+)
+from maxmargin.problems.balance import balanced
+from maxmargin.problems.best_bias import best_bias
+from maxmargin.problems.bounded_sums import additions_of_blocks, dual_bound, dual_sums, loss_sums, price_of_balance
+from maxmargin.problems.linear import Problem
+from maxmargin.problems.losses import HARD_MARGIN
+from maxmargin.system.rounding import LOSS, SMALLEST, UNIT, additions_of_sum, gamma, length, margin_error
+
+ALL = slice(None)
+LARGE = 1e-7  # rounding as a part of the objective,
+SHARE = 0.05  # and as a part of the gap, from where on passes for a smaller bound are worth their time
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Both objectives, rounded apart; their difference bounds the distance of `primal` from the optimum.
+
+    `primal_rounding` and `dual_rounding` say how much of it is a bound on rounding errors. `scale` is what the gap is
+    measured against where the objective itself is near 0 (one-class and ν formulations, constant targets).
+    """
+
+    primal: float
+    dual: float
+    primal_rounding: float = 0.0
+    dual_rounding: float = 0.0
+    scale: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """Primal − dual: never below zero."""
+        return self.primal - self.dual
+
+    @property
+    def rounding(self) -> float:
+        """How much of the gap is a bound on rounding errors."""
+        return self.primal_rounding + self.dual_rounding
+
+    @property
+    def measure(self) -> float:
+        """What the gap is a part of: the objective, or the scale of the problem where that is larger."""
+        return max(abs(self.primal), self.scale)
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a part of the objective."""
+        if np.isinf(self.gap) or self.measure == 0.0:
+            return 0.0 if self.gap == 0.0 else np.inf
+        return self.gap / self.measure
+
+    def meets(self, tol: float) -> bool:
+        """Whether it proves a relative gap of at most tol."""
+        return bool(np.isfinite(self.gap)) and self.gap >= 0.0 and self.relative_gap <= tol
+
+    @property
+    def only_rounding(self) -> bool:
+        """Whether no step can make the gap much smaller: half of it or more is the bound on rounding errors."""
+        return self.gap <= 2.0 * self.rounding
+
+    def __str__(self) -> str:
+        """One line for people."""
+        return f"objective {self.primal:.8g}, at most {self.relative_gap:.2e} of it above the optimum"
+
+
+def summed(certificates: Iterable[Certificate]) -> Certificate:
+    """Of several problems taken together: their objectives add up."""
+    every = list(certificates)
+    if len(every) == 1:
+        return every[0]
+    names = ("primal", "dual", "primal_rounding", "dual_rounding", "scale")
+    primal, dual, up, down, scale = (sum(getattr(one, name) for one in every) for name in names)
+    added = gamma(len(every)) * sum(abs(one.primal) + abs(one.dual) for one in every)
+    added = added if np.isfinite(added) else 0.0
+    return Certificate(primal + added, dual - added, up + added, down + added, scale)
+
+
+def joined(primal: Certificate, dual: Certificate) -> Certificate:
+    """The primal of one certificate and the dual of another of the same problem."""
+    scale = max(primal.scale, dual.scale)
+    return Certificate(primal.primal, dual.dual, primal.primal_rounding, dual.dual_rounding, scale)
+
+
+class Side(NamedTuple):
+    """One objective, rounded to the safe side, and how much that is."""
+
+    value: float
+    rounding: float
+
+
+class Sizes(NamedTuple):
+    """What bounds rounding errors: `reach` × rows[i] ≥ Σ_j |w_j x_ij|, and columns[j] ≥ Σ_i |α_i x_ij|, if known.
+
+    With `columns`, w(α) is the one of `accurate_combination`.
+    """
+
+    reach: float
+    rows: np.ndarray
+    columns: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where a solver stands; a purely dual solver leaves w out, a purely primal one alpha."""
+
+    w: np.ndarray | None = None
+    b: float = 0.0
+    alpha: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """A whole point with its certificate."""
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    certificate: Certificate
+    scores: np.ndarray | None = None
+    blur: float = 0.0  # rounding of plain float64 sums, such as a solver's own, as a part of the objective
+
+
+def certify(problem: Problem, point: Point) -> Certified:
+    """Complete a point and certify it."""
+    if point.w is None:
+        if point.alpha is None:
+            raise ValueError("a point needs w or alpha")
+        alpha, w, b = dual_point(problem, point.alpha)
+        w_dual = w
+        w, b, f = with_best_bias(problem, w, b)
+    elif problem.bounded and (point.alpha is not None or problem.bias != "free"):
+        return certify_at_once(problem, point.w.copy(), point.b, point.alpha)
+    else:
+        w, b, f = with_best_bias(problem, point.w.copy(), point.b, point.b)  # the solver goes on with its own
+        margins = problem.y * (f + b)
+        if not problem.ridge:
+            alpha, dual = balanced(problem, answers(problem, margins), margins, w, b)
+            return Certified(w, b, alpha, certificate_of(primal_side(problem, w, b, f), Side(*dual)))
+        alpha, w_dual, _ = dual_point(problem, answers(problem, margins) if point.alpha is None else point.alpha)
+    return certified_at(problem, w, b, f, alpha, w_dual)
+
+
+def certify_at_once(problem: Problem, w: np.ndarray, b: float, alpha: np.ndarray | None) -> Certified:
+    """Both sides in one pass over the rows; an α that is not given answers the margins, which needs b to be known."""
+    own = np.empty(problem.n) if alpha is None else feasible(problem, alpha)
+
+    def answer(part: slice, f: np.ndarray) -> np.ndarray:
+        if alpha is None:
+            with np.errstate(over="ignore", invalid="ignore"):  # numbers that overflow are for whoever asks to see
+                own[part] = pulls(problem, problem.y[part] * (f + b), part)
+        return np.asarray(own[part] * problem.y[part])
+
+    f, w_dual = scores_and_combination(problem.rows, problem.d, w, answer, problem.threads)
+    if problem.bias == "free":
+        b = best_bias(f, problem.y, problem.C, problem.loss, b, problem.threads)
+    return certified_at(problem, w, b, f, own, w_dual)
+
+
+def certified_at(
+    problem: Problem, w: np.ndarray, b: float, f: np.ndarray, alpha: np.ndarray, w_dual: np.ndarray
+) -> Certified:
+    """Both sides, of (w, b) with its scores and of α with its w(α); bounded more closely where rounding is large."""
+    primal, dual = primal_side(problem, w, b, f), dual_side(problem, alpha, w_dual)
+    rounding = primal.rounding + dual.rounding
+    blur = rounding / abs(primal.value)
+    if blur > LARGE and rounding > SHARE * (primal.value - dual.value):
+        rows = absolute_scores(problem.rows, w, problem.threads)
+        exact, columns = accurate_combination(problem.rows, problem.d, alpha * problem.y, problem.threads)
+        closer = Sizes(1.0, rows, columns)
+        primal = least(primal, primal_side(problem, w, b, f, closer))
+        dual = greatest(dual, dual_side(problem, alpha, exact, closer))
+        w, b, primal = stretched(problem, w, b, f, closer, primal)
+    return Certified(w, b, alpha, certificate_of(primal, dual), blur=blur)
+
+
+def stretched(
+    problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes: Sizes, primal: Side
+) -> tuple[np.ndarray, float, Side]:
+    """(w, b) a little longer, so that margins of 1 stay above 1 whatever rounding does, if that costs less.
+
+    With a large C the errors of margins at the kink of a hinge cost C each; a longer w costs its norm once.
+    """
+    slope, constant = margin_error(problem.longest, sizes.reach, b)
+    longer = 1.0 + 3.0 * float(np.max(slope * sizes.rows + constant))
+    if not (problem.bounded and np.isfinite(longer)) or longer > 1.0 + LARGE:
+        return w, b, primal
+    side = primal_side(problem, longer * w, longer * b, longer * f, Sizes(longer * sizes.reach, sizes.rows))
+    return (longer * w, longer * b, side) if side.value < primal.value else (w, b, primal)
+
+
+def certificate_of(primal: Side, dual: Side) -> Certificate:
+    """A certificate of two sides."""
+    return Certificate(primal.value, dual.value, primal.rounding, dual.rounding)
+
+
+def least(one: Side, other: Side) -> Side:
+    """The lower of two upper bounds."""
+    return other if other.value < one.value else one
+
+
+def greatest(one: Side, other: Side) -> Side:
+    """The higher of two lower bounds."""
+    return other if other.value > one.value else one
+
+
+def primal_side(problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes: Sizes | None = None) -> Side:
+    """P(w, b) from its scores, rounded up."""
+    square = float(np.sum(np.square(w)))
+    norm = problem.norm_of(square, b)
+    sizes = sizes or Sizes(length(square, len(w)), problem.norms)
+    error = margin_error(problem.longest, sizes.reach, b)
+    if problem.loss is HARD_MARGIN:
+        margins = (problem.y * (f + b) - (error[0] * sizes.rows + error[1]))[problem.counted]
+        losses = above = 0.0 if np.all(margins >= 1.0) else np.inf
+    else:
+        losses, above = loss_sums(f, problem.y, problem.dual_term, b, sizes.rows, error, problem.threads)
+    underflow = SMALLEST * (1.0 + problem.n * problem.mean_C)  # of squares and of losses
+    upper = (norm * (1.0 + gamma(additions_of_sum(len(w)) + 8)) + above) * (1.0 + 4.0 * UNIT) + underflow
+    return Side(upper, max(upper - (norm + losses), 0.0) if np.isfinite(upper) else 0.0)
+
+
+def dual_side(problem: Problem, alpha: np.ndarray, w: np.ndarray, sizes: Sizes | None = None) -> Side:
+    """D(α) from w = w(α) as it was computed, rounded down."""
+    sums = dual_sums(alpha, problem.y, problem.dual_term, problem.norms, problem.threads)
+    added = gamma(max(additions_of_blocks(problem.n), additions_of_sum(len(w))) + LOSS)
+    off = abs(sums.balance) + added * sums.total
+    if sizes is not None and problem.bias != "none":
+        sums = sums._replace(balance=fsum((alpha * problem.y).tolist()))
+        off = abs(sums.balance) * (1.0 + 4.0 * UNIT)
+    shrunk = price_of_balance(off, sums.total) if problem.bias == "free" else 0.0
+    square = float(np.sum(np.square(w)))
+    if sizes is None or sizes.columns is None:
+        error = (problem.steps + shrunk) * sums.reach * (1.0 + 1e-9)
+        growth = length(square, len(w)) * error + 0.5 * error * error
+    else:
+        errors = 4.0 * UNIT * np.abs(w) + (4.0 * problem.steps**2 + shrunk) * sizes.columns
+        growth = float(np.sum(np.abs(w) * errors)) + 0.5 * float(np.sum(np.square(errors)))
+    return Side(*dual_bound(sums, off, 0.5 * square, growth, problem.bias_square, shrunk, added))
+
+
+def dual_point(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Alpha made feasible, w(α) and b; a hard margin lets α take its best length too."""
+    alpha = feasible(problem, alpha)
+    w, b = primal_of(problem, alpha)
+    if problem.loss is HARD_MARGIN:
+        total = float(np.sum(alpha))
+        norm = problem.norm(w, b)
+        if norm > 0.0:
+            longer = 0.5 * total / norm
+            alpha, w, b = longer * alpha, longer * w, longer * b
+    return alpha, w, b
+
+
+def primal_of(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, float]:
+    """w(α) = Σ α_i y_i x_i, and b = B² Σ α_i y_i."""
+    signed = alpha * problem.y
+    return combination(problem.rows, problem.d, signed, problem.threads), problem.bias_square * float(np.sum(signed))
+
+
+def answers(problem: Problem, margins: np.ndarray) -> np.ndarray:
+    """α_i = −C_i ℓ′(m_i), as it belongs to a primal point.
+
+    At the kink of hinge any α in the box will do: with a free bias, those that bring Σ α_i y_i to 0.
+    """
+    alpha = pulls(problem, margins)
+    if problem.bias != "free" or problem.loss.smooth:
+        return alpha
+    surplus = float(np.sum(alpha * problem.y))
+    at_kink = (np.abs(margins - 1.0) <= 1e-9) & (problem.y * surplus < 0)
+    room = float(np.sum((problem.C - alpha)[at_kink]))
+    if room > 0:
+        alpha[at_kink] += min(abs(surplus) / room, 1.0) * (problem.C - alpha)[at_kink]
+    return alpha
+
+
+def pulls(problem: Problem, margins: np.ndarray, part: slice = ALL) -> np.ndarray:
+    """−C_i ℓ′(m_i) of some examples, in their box."""
+    C = problem.C[part]
+    return np.asarray(np.clip(-C * problem.loss.slope(margins), 0.0, problem.loss.upper(C)))
+
+
+def with_best_bias(
+    problem: Problem, w: np.ndarray, b: float, guess: float | None = None
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """(w, b) with b the best there is where it is free, and the scores ⟨w, x_i⟩ of that w.
+
+    A hard margin takes w and b at the length that makes the smallest margin 1, if all examples are on their sides.
+    """
+    f = scores(problem.rows, w, problem.threads)
+    if problem.bias == "free":
+        b = best_bias(f, problem.y, problem.C, problem.loss, guess, problem.threads)
+    if problem.loss is HARD_MARGIN:
+        reach = length(float(np.sum(np.square(w))), len(w))
+        slope, constant = margin_error(problem.longest, reach, b)
+        margins = problem.y * (f + b) - 1.5 * (slope * problem.norms + constant)  # the longer w has errors of its own
+        if (shortest := float(np.min(margins[problem.counted]))) > 0.0:
+            longer = (1.0 + 16.0 * UNIT) / shortest
+            return longer * w, longer * b, longer * f
+    return w, b, f
+
+
+def feasible(problem: Problem, alpha: np.ndarray) -> np.ndarray:
+    """Alpha moved into its box and, for a free bias, to Σ α_i y_i = 0 by scaling the heavier class down."""
+    alpha = np.clip(alpha, 0.0, problem.loss.upper(problem.C))
+    if problem.bias != "free":
+        return alpha
+    positive = problem.y > 0
+    heavy, light = float(alpha @ positive), float(alpha @ ~positive)
+    if heavy < light:
+        positive, heavy, light = ~positive, light, heavy
+    if heavy > light:
+        alpha *= np.where(positive, light / heavy, 1.0)
+    return alpha

@@ -1,0 +1,111 @@
+"""The machines: what users call C-SVC, ε-SVR, one-class, ν-SVC and ν-SVR, as numbers of the one kernel problem."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.data.labels import show
+from maxmargin.errors import ParameterError
+from maxmargin.problems.kernel import Machine
+from maxmargin.system.values import is_number
+
+
+def c_svc(y: np.ndarray, C: np.ndarray, bias: str = "free") -> Machine:
+    """Two classes ±1, a C for each example."""
+    n, sums = len(y), bias_sums(bias)
+    lo, hi = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
+    return Machine("C-SVC", np.arange(n), np.ones(n), -y, lo, hi, no_groups(n), sums, np.zeros(n))
+
+
+def epsilon_svr(z: np.ndarray, C: np.ndarray, epsilon: float, bias: str = "free") -> Machine:
+    """Targets z, and a tube of ±ε around them that costs nothing."""
+    n, sums = len(z), bias_sums(bias)
+    nothing = np.zeros(n)
+    return Machine(
+        "epsilon-SVR",
+        np.tile(np.arange(n), 2),
+        np.ones(2 * n),
+        np.concatenate([epsilon - z, -epsilon - z]),
+        np.concatenate([nothing, -C]),
+        np.concatenate([C, nothing]),
+        no_groups(2 * n),
+        sums,
+        np.zeros(2 * n),
+    )
+
+
+def one_class(weights: np.ndarray, nu: float) -> Machine:
+    """A region that holds all but about ν of the examples."""
+    check_nu(nu)
+    n, total = len(weights), nu * float(np.sum(weights))
+    start = filled(weights, total)
+    nothing = np.zeros(n)
+    return Machine(
+        "one-class", np.arange(n), np.ones(n), nothing, nothing, weights, no_groups(n), np.array([total]), start
+    )
+
+
+def nu_svc(y: np.ndarray, weights: np.ndarray, nu: float, classes: tuple[object, object] = (-1, 1)) -> Machine:
+    """Two classes ±1; ν is at least the part of margin errors and at most the part of support vectors."""
+    check_nu(nu)
+    n, half = len(y), 0.5 * nu * float(np.sum(weights))
+    start = np.zeros(n)
+    for sign in (1, -1):
+        own = y == sign
+        room = float(np.sum(weights[own]))
+        if half > room * (1.0 + 1e-12):
+            rare, largest = show(classes[sign > 0]), largest_nu(y, weights)
+            raise ParameterError(
+                f"nu={nu!r} is infeasible: class {rare} is too rare for it; the largest feasible nu is {largest:.6g}"
+            )
+        start[own] = filled(weights[own], half)
+    group = (y < 0).astype(np.intp)
+    nothing = np.zeros(n)
+    return Machine("nu-SVC", np.arange(n), y, nothing, nothing, weights, group, np.array([half, half]), start)
+
+
+def largest_nu(y: np.ndarray, weights: np.ndarray) -> float:
+    """The largest ν for which both classes have enough weight."""
+    return 2.0 * min(float(np.sum(weights[y == sign])) for sign in (1, -1)) / float(np.sum(weights))
+
+
+def nu_svr(z: np.ndarray, C: np.ndarray, nu: float) -> Machine:
+    """Targets z, and a tube around them that about ν of the examples leave: ε follows from ν."""
+    check_nu(nu)
+    n, half = len(z), 0.5 * nu * float(np.sum(C))
+    start = filled(C, half)
+    return Machine(
+        "nu-SVR",
+        np.tile(np.arange(n), 2),
+        np.repeat([1.0, -1.0], n),
+        np.concatenate([-z, z]),
+        np.zeros(2 * n),
+        np.tile(C, 2),
+        np.repeat([0, 1], n),
+        np.array([half, half]),
+        np.tile(start, 2),
+    )
+
+
+def bias_sums(bias: str) -> np.ndarray:
+    """One group whose sum is 0, or none."""
+    if bias not in ("free", "none"):
+        raise ParameterError(f"bias={bias!r} is not for kernels: choose free or none, or add a constant to the kernel")
+    return np.zeros(1) if bias == "free" else np.zeros(0)
+
+
+def no_groups(size: int) -> np.ndarray:
+    """All variables in one group."""
+    return np.zeros(size, dtype=np.intp)
+
+
+def filled(room: np.ndarray, total: float) -> np.ndarray:
+    """One variable after the other filled up until they hold the total."""
+    before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
+    return np.clip(total - before, 0.0, room)
+
+
+def check_nu(nu: float) -> None:
+    """ν is a part of the examples."""
+    if not (is_number(nu) and 0.0 < nu <= 1.0):
+        raise ParameterError(f"nu={nu!r} must be above 0 and at most 1: a part of the examples")

@@ -1,0 +1,104 @@
+"""The path over C: the same rows trained for one C after another, each from the answer to the one before.
+
+From a small C to a large one: the dual variables of a smaller C are feasible for a larger, and w hardly moves. What
+depends on the rows alone (the check of every value, the norms) is done once. Where the rows are too few for one
+training to make use of all threads, each thread has a stretch of the C's to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.rows import count_stored
+from maxmargin.errors import ParameterError, RefusedError
+from maxmargin.loop.interrupts import noticed, sharing
+from maxmargin.parameters import FILES, names_of
+from maxmargin.results import Result
+from maxmargin.settings import check_given
+from maxmargin.solvers import PASSING
+from maxmargin.system.threads import in_turn, on_threads, thread_count
+from maxmargin.system.values import is_number
+from maxmargin.training import prepare, train
+
+SMALL = 4_000_000  # values: more of them keep all threads busy with one C
+CS = tuple(float(C) for C in np.logspace(-2, 2, 9))
+
+
+def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> list[Result]:
+    """Train for every C in `Cs`; results in the order of `Cs`, each certified like one of `train`.
+
+    Parameters
+    ----------
+    X, y : as for `train`
+    Cs : the values of C, in any order; by default nine from 0.01 to 100
+    **options : whatever `train` takes besides C, lam, warm, checkpoint and resume; limits hold for each C
+
+    An interrupt, or a callback that returns something true, ends what is under way, several C's at once where there are
+    few rows and several threads; the others go without, and the list is shorter.
+
+    Examples
+    --------
+    >>> import maxmargin
+    >>> results = maxmargin.path([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1], Cs=[0.1, 10.0])
+    >>> [result.model.training["C"] for result in results]
+    [0.1, 10.0]
+    """
+    for name in ("C", "lam", "warm", "checkpoint", "resume", "force"):
+        if name in options:
+            raise ParameterError(f"path takes no {name}: it goes from one C to the next by itself; train takes it")
+    if (solver := options.get("solver")) in PASSING:
+        raise RefusedError(
+            f"path holds the rows in memory, and {solver} reads them from files while it trains: take solver='auto', "
+            f"or train(..., solver={solver!r}) for each C"
+        )
+    check_given("path", X, options)
+    if options.get("kernel") is not None and options.get("approx") is None:
+        raise ParameterError("path is for linear models: add approx='nystrom' to the kernel, or train for each C")
+    values, threads = checked(Cs), thread_count(options.get("threads"))
+    reading = {name: options.pop(name) for name in names_of(FILES) if name in options}
+    data = prepare(X, y, threads=threads, **reading)
+    rising = sorted(set(values))
+    longer = any(options.get(name) is not None for name in ("expand", "approx", "kernel"))
+    few = count_stored(data.rows) <= SMALL and not longer
+    workers = min(threads, max(len(rising) // 2, 1)) if few else 1
+    callback = options.get("callback")
+    options |= {"threads": 1 if workers > 1 else threads, "callback": in_turn(callback) if callback else None}
+    found: dict[float, Result] = {}
+    stretches = split(rising, workers)
+    with noticed() as interrupt:
+
+        def follow(k: int) -> None:
+            warm = None
+            with sharing(interrupt):
+                for C in stretches[k]:
+                    if interrupt.is_set() and found:
+                        return
+                    try:
+                        warm = found[C] = train(data, C=C, warm=warm, **options)
+                    except BaseException:
+                        interrupt.set()  # the others need not go on
+                        raise
+
+        on_threads(workers, follow, range(workers))
+    return [found[C] for C in values if C in found]
+
+
+def split(rising: list[float], parts: int) -> list[list[float]]:
+    """Stretches that take about as long as each other: the larger C, the more."""
+    work = np.cumsum(np.arange(1, len(rising) + 1))
+    ends = np.searchsorted(work, work[-1] * np.arange(parts + 1) / parts)
+    return [rising[start:stop] for start, stop in zip(ends[:-1], [*ends[1:-1], len(rising)], strict=True)]
+
+
+def checked(Cs: Any) -> list[float]:
+    """The C's, at least one, each a positive number."""
+    values = list(Cs) if np.iterable(Cs) and not isinstance(Cs, str) else [Cs]
+    for C in values:
+        if not (is_number(C) and 0 < C < np.inf):
+            raise ParameterError(f"Cs holds {C!r}: each C must be a positive number")
+    if not values:
+        raise ParameterError("Cs is empty: give at least one C")
+    return [float(C) for C in values]

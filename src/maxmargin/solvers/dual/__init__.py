@@ -1,0 +1,1 @@
+"""Methods on the dual variables, rows in memory."""

@@ -1,0 +1,1 @@
+"""Methods on the kernel matrix."""

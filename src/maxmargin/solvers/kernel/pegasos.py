@@ -1,0 +1,90 @@
+"""Pegasos on any kernel: stochastic subgradients with the step 1/(λt), of which only the number of hits is kept.
+
+Solves   min_w ½‖w‖² + Σ C_i max(0, 1 − y_i⟨w, φ(x_i)⟩),   ⟨φ(x), φ(z)⟩ = K(x, z)       (C-SVC, no bias)
+Step     A_t = the next k examples;  w_t = (1/t) Σ a_i y_i φ(x_i), where a_i grows by N C_i (N batches an epoch) when
+         i ∈ A_t has y_i⟨w_{t−1}, φ(x_i)⟩ < 1: that is pegasos, for the product of all (1 − 1/t) is 1/t
+Keeps    f_i = Σ a_j y_j K_ij of every example, so that a visit without a hit costs nothing
+Dual     α = a/t: at the end of an epoch feasible, as in pegasos, and w = w(α)
+Costs    an epoch: O(n) and a row of the kernel for each hit; memory O(n) and the rows held
+After    Shalev-Shwartz, Singer, Srebro, Cotter, Mathematical Programming 2011, section 4
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxmargin.errors import ParameterError
+from maxmargin.problems.certificate import Point
+from maxmargin.problems.kernel import KernelProblem
+from maxmargin.solvers.base import visits_at_once
+from maxmargin.solvers.stochastic.pegasos import check_batch
+from maxmargin.system.compiled import compiled
+
+
+@dataclass
+class Hits:
+    """What the hits of each example add up to, the scores times t, and the steps so far."""
+
+    a: np.ndarray
+    f: np.ndarray
+    t: int = 0
+    visited: int = 0
+    order: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    position: int = 0
+
+
+@dataclass(frozen=True)
+class PegasosKernel:
+    """Batches of subgradients with the step 1/(λt), with a kernel."""
+
+    name = "pegasos"
+    state_type = Hits
+
+    batch: int = 1
+
+    def __post_init__(self) -> None:
+        check_batch(self.batch)
+
+    def start(self, problem: KernelProblem, warm: Point | None = None) -> Hits:
+        """At w = 0: the first step leaves any other start behind."""
+        if self.batch > problem.n:
+            raise ParameterError(f"batch={self.batch} must be from 1 to {problem.n}, the number of examples")
+        return Hits(np.zeros(problem.n), np.zeros(problem.n))
+
+    def advance(self, problem: KernelProblem, state: Hits, rng: np.random.Generator) -> None:
+        """One epoch, or a part of it, in whole batches."""
+        y, C = problem.machine.labels, problem.machine.width
+        if state.position == 0:
+            state.order = rng.permutation(np.flatnonzero(C))
+        n, batches = len(state.order), max(1, visits_at_once(problem) // self.batch)
+        start, stop = state.position, min(state.position + batches * self.batch, n)
+        hit, first = np.zeros(self.batch, dtype=np.intp), start
+        while first < stop:
+            first, state.t, count = next_hits(y, state.f, state.order, first, stop, self.batch, state.t, hit)
+            for i in hit[:count]:
+                gain = -(-n // self.batch) * C[i]
+                state.a[i] += gain
+                state.f += gain * y[i] * problem.held.one(i)
+        state.visited += stop - start
+        state.position = stop % n
+
+    def point(self, problem: KernelProblem, state: Hits) -> Point:
+        """A dual point."""
+        return Point(alpha=state.a / max(state.t, 1) * problem.machine.labels)
+
+
+@compiled
+def next_hits(y, f, order, first, stop, k, t, hit):
+    """Step over batches that no example violates: where the next begins, the steps so far, and the hits of this one."""
+    count = 0
+    while first < stop and count == 0:
+        t += 1
+        for j in range(first, min(first + k, stop)):
+            i = order[j]
+            if t == 1 or y[i] * f[i] < t - 1:
+                hit[count] = i
+                count += 1
+        first += k
+    return first, t, count

@@ -1,0 +1,116 @@
+"""One sweep on several threads.
+
+Each thread visits a part of the examples with a copy of w of its own; after every round the copies are merged. A thread
+sees only its own steps Δ_k. It takes its rows for σ times as long as they are, which makes its steps shorter, and then
+all steps may be added:
+
+    w ← w + Σ Δ_k,     and with  σ ≥ ‖Σ Δ_k‖² / Σ ‖Δ_k‖²  the sum gains at least what the threads saw themselves gain
+
+That quotient is measured at every merge. It is near 1 on sparse data, where the steps of different examples hardly
+touch the same features, and at most the number of threads. The order of every step is fixed, so the same number of
+threads gives the same result.
+
+After    Ma, Smith, Jaggi, Jordan, Richtárik, Takáč, ICML 2015 (CoCoA+)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.data.rows import row_length
+from maxmargin.problems.linear import Problem
+from maxmargin.system.compiled import compiled, summing
+from maxmargin.system.threads import pool
+
+ROUND = 200_000  # values that the threads visit between two merges,
+MERGE = 10  # and at least so many for each feature
+WORTH = 2  # rounds, or a single thread does it
+FORGET = 0.99  # σ falls by this, a round, down to what is measured
+
+
+class Seen(NamedTuple):
+    """What a thread has seen on its way: b, s = Σ α_i y_i, examples kept, range of the violations, their gap."""
+
+    b: float
+    balance: float
+    kept: int
+    low: float
+    high: float
+    excess: float
+
+
+Visit = Callable[[np.ndarray, int, int, Seen, float], Seen]
+
+
+def rounds_worth(problem: Problem, examples: int) -> int:
+    """In how many rounds to share so many examples; 0 if a single thread had better visit them."""
+    rounds = int(examples * row_length(problem.rows) / max(ROUND, MERGE * problem.d))
+    return rounds if problem.threads > 1 and rounds >= WORTH else 0
+
+
+def edges_of_parts(start: int, stop: int, threads: int, rounds: int) -> np.ndarray:
+    """Where the part of each thread, a row, begins and each of its rounds ends."""
+    edges = np.linspace(start, stop, threads * rounds + 1).astype(np.int64)
+    return np.array([edges[k * rounds : (k + 1) * rounds + 1] for k in range(threads)])
+
+
+def share(
+    visit: Visit, w: np.ndarray, seen: Seen, edges: np.ndarray, sigma: float, bias_square: float
+) -> tuple[list[Seen], float]:
+    """Visit the examples between edges[k, r] and edges[k, r + 1] on thread k in round r; w changes in place.
+
+    Returns what each thread has seen, and σ. Thread 0 goes on from `seen`, the others keep from edges[k, 0] on.
+    """
+    threads, rounds = len(edges), edges.shape[1] - 1
+    copies = np.tile(w, (threads, 1))
+    all_seen = [seen] + [seen._replace(kept=int(edge), low=np.inf, high=-np.inf, excess=0.0) for edge in edges[1:, 0]]
+    for r in range(rounds):
+        parts = [(copies[k], int(edges[k, r]), int(edges[k, r + 1]), all_seen[k], sigma) for k in range(threads)]
+        others = [pool(threads).submit(visit, *part) for part in parts[1:]]
+        after = [visit(*parts[0]), *(other.result() for other in others)]
+        b, balance = all_seen[0].b, all_seen[0].balance
+        steps = np.array([one.b - b for one in after])
+        together, apart = merge(w, copies, sigma)
+        if bias_square:
+            together, apart = together + np.sum(steps) ** 2 / bias_square, apart + np.sum(steps**2) / bias_square
+        b += float(np.sum(steps)) / sigma
+        balance += sum(one.balance - balance for one in after)
+        all_seen = [one._replace(b=b, balance=balance) for one in after]
+        sigma = max(1.0, FORGET * sigma, float(together / apart) if apart > 0.0 else 1.0)
+    return all_seen, sigma
+
+
+@compiled
+def merge(w, copies, sigma):
+    """Add what all copies have changed to w, and hand it out; ‖Σ Δ_k‖² and Σ ‖Δ_k‖², both times σ²."""
+    total, apart = np.zeros(w.size), 0.0
+    for k in range(copies.shape[0]):
+        apart += add_change(w, copies[k], total)
+    together = move(w, total, 1.0 / sigma)
+    for k in range(copies.shape[0]):
+        copies[k, :] = w
+    return together, apart
+
+
+@summing
+def add_change(w, copy, total):
+    """Add copy − w to the total; its square."""
+    square = 0.0
+    for j in range(w.size):
+        change = copy[j] - w[j]
+        total[j] += change
+        square += change * change
+    return square
+
+
+@summing
+def move(w, total, part):
+    """W += part · total; the square of the total."""
+    square = 0.0
+    for j in range(w.size):
+        square += total[j] * total[j]
+        w[j] += part * total[j]
+    return square

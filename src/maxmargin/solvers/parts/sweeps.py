@@ -1,0 +1,101 @@
+"""Sweeps over the examples that still matter: permuted, shrinking, and never shrunk for good.
+
+A sweep visits the active examples in a random order. A kernel moves the examples it wants to see again to the front
+of `order` and counts them in `kept`; the next sweep visits only those. An example is dropped when it sits at a bound
+and its violation lies outside [low, high], the range of violations that the previous sweep saw.
+
+Dropping is a guess, and it is undone: as soon as the range of violations over the active examples has fallen to a
+tenth of what the last full sweep saw, or the shrunk sweeps have cost as much as a few full ones, every example is
+visited again. And no run ends on a guess: only a certificate ends it, computed over all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxmargin.errors import ParameterError
+from maxmargin.problems.linear import Problem
+from maxmargin.solvers.base import rows_at_once
+from maxmargin.system.compiled import compiled
+from maxmargin.system.splitmix import draw_below
+
+FALL = 0.1  # how far violations fall on the active examples before all are visited again
+SAMPLINGS = ("shuffled", "uniform")
+PATIENCE = 5  # how many full sweeps' worth of shrunk ones may pass before all are visited again
+
+
+@dataclass
+class Sweeps:
+    """Where a dual solver stands: alpha, w(alpha), b, and the sweep under way."""
+
+    alpha: np.ndarray
+    w: np.ndarray
+    b: float = 0.0
+    visited: int = 0
+    order: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    position: int = 0
+    kept: int = 0
+    low: float = np.inf
+    high: float = -np.inf
+    drop_below: float = -np.inf
+    drop_above: float = np.inf
+    target: float = np.inf
+    full: bool = True
+    shrunk_visits: int = 0
+
+    def open(self, problem: Problem, rng: np.random.Generator, uniform: bool = False) -> tuple[int, int]:
+        """The part of `order` to visit now; at the beginning of a sweep a fresh permutation, or as many draws."""
+        if self.position == 0:
+            self.order = self.draw(problem, rng) if uniform else self.permute(problem, rng)
+            self.begin()
+        return self.position, min(self.position + rows_at_once(problem), len(self.order))
+
+    def begin(self) -> None:
+        """Forget what the last sweep saw."""
+        self.kept, self.low, self.high = 0, np.inf, -np.inf
+
+    def permute(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
+        """The active examples, each once."""
+        order = problem.counted.copy() if self.full else self.order[: self.kept]
+        shuffle(order, rng.integers(1 << 63))
+        return order
+
+    def draw(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
+        """As many draws from all examples, with none dropped."""
+        self.full, self.drop_below, self.drop_above = True, -np.inf, np.inf
+        return rng.choice(problem.counted, len(problem.counted))
+
+    def close(self, start: int, stop: int) -> bool:
+        """Account for the visits; at the end of a sweep decide what the next one visits, and say that it has ended."""
+        self.visited += stop - start
+        self.position = stop
+        if stop < len(self.order):
+            return False
+        self.position = 0
+        spread = self.high - self.low
+        if self.full:
+            self.target, self.shrunk_visits = FALL * spread, 0
+        else:
+            self.shrunk_visits += len(self.order)
+        done = spread <= self.target or self.shrunk_visits >= PATIENCE * len(self.alpha)
+        self.full = self.kept == 0 or (not self.full and done)
+        self.drop_below = -np.inf if self.full else self.low
+        self.drop_above = np.inf if self.full else self.high
+        return True
+
+
+def check_sampling(sampling: str) -> None:
+    """Refuse what is no way to pick examples."""
+    if sampling not in SAMPLINGS:
+        raise ParameterError(f"sampling={sampling!r} is not known: choose one of {', '.join(SAMPLINGS)}")
+
+
+@compiled
+def shuffle(order, seed):
+    """A random order, in place: Fisher and Yates."""
+    state = np.uint64(seed)
+    for k in range(order.size - 1, 0, -1):
+        state, j = draw_below(state, k + 1)
+        order[k], order[j] = order[j], order[k]

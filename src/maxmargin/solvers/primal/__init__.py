@@ -1,0 +1,1 @@
+"""Batch methods on the primal objective."""

@@ -1,0 +1,100 @@
+"""L-BFGS: Newton's method with a memory instead of a matrix.
+
+Solves   min_v P(v)  for a smooth loss: squared hinge, logistic
+Step     Δ = −H ∇P, where H is built from the last m changes s of v and y of ∇P by the two-loop recursion;
+         v ← v + t Δ, t by backtracking
+Keeps    m pairs (s, y) with sᵀy > 0
+Costs    an iteration: three passes over the rows, O(m d) besides; memory O(n + m d)
+After    Nocedal, Mathematics of Computation 1980; Liu, Nocedal, Mathematical Programming 1989
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.errors import ParameterError
+from maxmargin.problems.certificate import Point
+from maxmargin.problems.linear import Problem
+from maxmargin.solvers.parts.primal_objective import Primal, backtrack
+from maxmargin.system.values import is_whole
+
+
+@dataclass
+class LbfgsState:
+    """A point, its gradient, and the last changes of both; row k of S and Y, oldest first, `pairs` of them."""
+
+    v: np.ndarray
+    gradient: np.ndarray
+    S: np.ndarray
+    Y: np.ndarray
+    pairs: int = 0
+    visited: int = 0
+
+
+@dataclass(frozen=True)
+class Lbfgs:
+    """Quasi-Newton steps on the primal."""
+
+    name = "lbfgs"
+    state_type = LbfgsState
+
+    memory: int = 10
+
+    def __post_init__(self) -> None:
+        if not (is_whole(self.memory) and self.memory >= 1):
+            raise ParameterError(f"memory={self.memory!r} must be a whole number, 1 or above: pairs to remember")
+
+    def start(self, problem: Problem, warm: Point | None = None) -> LbfgsState:
+        """At w = 0, or at w(alpha), with nothing remembered."""
+        primal = Primal(problem)
+        v = primal.start(warm)
+        nothing = np.zeros((self.memory, len(v)))
+        return LbfgsState(v, primal.gradient(v, primal.scores(v)), nothing, nothing.copy())
+
+    def advance(self, problem: Problem, state: LbfgsState, rng: np.random.Generator) -> None:
+        """One step."""
+        primal = Primal(problem)
+        step = -two_loops(state.gradient, state.S[: state.pairs], state.Y[: state.pairs])
+        slope = float(state.gradient @ step)
+        if not slope < 0.0:
+            state.pairs, step = 0, -state.gradient
+            slope = float(state.gradient @ step)
+        first = 1.0 if state.pairs else 1.0 / max(1.0, float(np.linalg.norm(step)))
+        v, f, length = backtrack(primal, state.v, primal.scores(state.v), step, slope, first)
+        gradient = primal.gradient(v, f)
+        if length:
+            remember(state, v - state.v, gradient - state.gradient)
+        else:
+            state.pairs = 0
+        state.v, state.gradient = v, gradient
+        state.visited += 3 * problem.n
+
+    def point(self, problem: Problem, state: LbfgsState) -> Point:
+        """A primal point: α follows from the margins."""
+        return Primal(problem).point(state.v)
+
+
+def two_loops(gradient: np.ndarray, S: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """H ∇P from the remembered changes."""
+    q, a = gradient.copy(), np.zeros(len(S))
+    for k in reversed(range(len(S))):
+        a[k] = S[k] @ q / (S[k] @ Y[k])
+        q -= a[k] * Y[k]
+    if len(S):
+        q *= (S[-1] @ Y[-1]) / (Y[-1] @ Y[-1])
+    for k in range(len(S)):
+        q += (a[k] - Y[k] @ q / (S[k] @ Y[k])) * S[k]
+    return q
+
+
+def remember(state: LbfgsState, s: np.ndarray, y: np.ndarray) -> None:
+    """Keep a pair that shows curvature, and forget the oldest when the memory is full."""
+    if not s @ y > 1e-14 * np.linalg.norm(s) * np.linalg.norm(y):
+        return
+    if state.pairs == len(state.S):
+        state.S[:-1], state.Y[:-1] = state.S[1:].copy(), state.Y[1:].copy()
+        state.pairs -= 1
+    state.S[state.pairs], state.Y[state.pairs] = s, y
+    state.pairs += 1

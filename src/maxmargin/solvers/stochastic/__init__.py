@@ -1,0 +1,1 @@
+"""Methods that take one example, or a few, at a time."""

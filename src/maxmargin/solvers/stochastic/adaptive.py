@@ -1,0 +1,282 @@
+"""Stochastic (sub)gradients with memory: momentum, Nesterov, AdaGrad, RMSProp, Adam.
+
+Solves   min_w,b  λ/2 ‖w‖² + λ Σ C_i ℓ(m_i),   λ = 1/Σ C_i:  the λ-form, where the gradient of a loss is about −y x
+Step     example i, the next of a shuffled epoch;  g = the gradient of its share, the mean of all n shares is the whole:
+             g_k = λ (n/n_k) w_k − λ n a_i y_i x_ik,   a_i = −C_i ℓ′(m_i)
+         for the features k that its row stores; n_k rows store k. b is one more coordinate, stored by all
+             momentum   v ← β₁v − γg,                w ← w + v
+             nesterov   the same, but g taken at w + β₁v
+             adagrad    s ← s + g²,                  w ← w − γ₀ g/(√s + ε)
+             rmsprop    s ← β₂s + (1 − β₂)g²,        w ← w − γ g/(√s + ε)
+             adam       s as in rmsprop,  v ← β₁v + (1 − β₁)g,   w ← w − γ v̂/(√ŝ + ε)
+                        v̂ and ŝ: v and s over the sum of their weights, 1 − β₁ᶜ after c gradients
+Rate     after e epochs γ = γ₀ r and 1 − β₂ = (1 − decay) r,  r = 1/√(1 + e).  A β₂ that stays leads beside the optimum:
+         a large g makes s larger and so counts for less than its share
+Output   the mean of (w, b) at the ends of the epochs since their number was a power of two
+Keeps    for hinge α_i = the mean of a_i over the same epochs, which is in its box; a smooth loss gives α by the margins
+Costs    one epoch: O(nnz) time, O(n + d) memory; a step reads and moves only what its row stores
+After    Polyak 1964; Sutskever et al., ICML 2013; Duchi, Hazan, Singer, JMLR 2011; Tieleman, Hinton 2012;
+         Kingma, Ba, ICLR 2015
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.data.rows import dot, entry, feature, span
+from maxmargin.errors import ParameterError
+from maxmargin.problems.certificate import Point
+from maxmargin.problems.dual_terms import answer
+from maxmargin.problems.linear import Problem
+from maxmargin.solvers.parts.primal_objective import Primal
+from maxmargin.solvers.parts.stochastic_steps import Walk
+from maxmargin.status import Status
+from maxmargin.system.compiled import compiled, holds, inlined
+from maxmargin.system.values import is_number
+
+MEMORY = ("velocity", "square", "velocity_weight", "square_weight")
+STEPS = {"momentum": 0.01, "nesterov": 0.01, "adagrad": 0.3, "rmsprop": 0.03, "adam": 0.03}
+EPSILON = 1e-8  # against a division by zero
+LARGEST = 1e100  # of a weight: beyond it the objective may overflow
+
+
+class Velocity(NamedTuple):
+    """Steps that add up; the gradient is taken `ahead` times v further on: 0 for momentum, β₁ for Nesterov."""
+
+    step: float
+    beta: float
+    ahead: float
+
+
+class Summed(NamedTuple):
+    """Steps over the root of the sum of g²: AdaGrad."""
+
+    step: float
+
+
+class Moments(NamedTuple):
+    """Averages of g and of g²: Adam. RMSProp has beta = 0, and starts with the weights of a long past."""
+
+    step: float
+    beta: float
+    decay: float
+
+
+Rule = Velocity | Summed | Moments
+
+
+@dataclass
+class Trail(Walk):
+    """A walk with memory: `v` is w, or (w, b), at a scale of 1; `a` sums what each example was given.
+
+    To each coordinate of v belong its ridge λ n/n_k, what its method remembers, and for Adam the weights 1 − βᶜ of it.
+    `total` sums v at the ends of `count` epochs, and `a` is over the same epochs and the one under way. Features that
+    no row stores stay where they start: `used` are the others, with b.
+    """
+
+    used: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    ridge: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    velocity: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    square: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    velocity_weight: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    square_weight: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    total: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    count: int = 0
+
+    def forget(self) -> None:
+        """Begin the sums anew."""
+        self.total, self.a, self.count = np.zeros(len(self.used)), np.zeros_like(self.a), 0
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Gradient steps with memory, one example at a time."""
+
+    name = "adaptive"
+    state_type = Trail
+
+    method: str = "adam"
+    step: float | None = None
+    momentum: float = 0.9
+    decay: float = 0.999
+
+    def __post_init__(self) -> None:
+        if self.method not in STEPS:
+            raise ParameterError(f"method={self.method!r} is not known: choose one of {', '.join(STEPS)}")
+        if self.step is not None and not (is_number(self.step) and 0 < self.step < np.inf):
+            raise ParameterError(f"step={self.step!r} must be a positive number")
+        for name in ("momentum", "decay"):
+            value = getattr(self, name)
+            if not (is_number(value) and 0 <= value < 1):
+                raise ParameterError(f"{name}={value!r} must be a number from 0 to below 1")
+
+    def start(self, problem: Problem, warm: Point | None = None) -> Trail:
+        """At w = 0, or at w(alpha), with nothing to remember."""
+        v, counts = Primal(problem).start(warm), visits_of(problem)
+        return Trail(
+            v,
+            np.zeros(problem.n),
+            used=np.flatnonzero(counts),
+            ridge=ridges(problem, counts),
+            velocity=np.zeros_like(v),
+            square=np.zeros_like(v),
+            velocity_weight=np.zeros_like(v),
+            square_weight=np.full_like(v, self.method == "rmsprop"),
+        )
+
+    def advance(self, problem: Problem, state: Trail, rng: np.random.Generator) -> Status | None:
+        """One epoch, or a part of it; where the steps run away, back to before it and the end."""
+        n = len(problem.counted)
+        start, stop = state.open(problem, rng, 1, uniform=False)
+        if start == 0 and 2 * state.count >= state.t // n:  # so the sums are over half of the run, or more
+            state.forget()
+        before, t = state.v[state.used], state.t + np.arange(stop - start)
+        walk(
+            problem.rows, problem.d, problem.y, problem.dual_term, n / float(np.sum(problem.C)), state.ridge,
+            self.rule(problem, state.ridge), state.v, *(getattr(state, name) for name in MEMORY), state.a,
+            state.order[start:stop], 1.0 / np.sqrt(1.0 + t / n),
+        )  # fmt: skip
+        state.t += stop - start
+        state.close(start, stop)
+        if not np.all(np.abs(state.v[state.used]) < LARGEST):
+            state.v[state.used] = before
+            state.forget()
+            return Status.DIVERGED
+        if state.position == 0:
+            state.total += state.v[state.used]
+            state.count += 1
+        return None
+
+    def point(self, problem: Problem, state: Trail) -> Point:
+        """The means over the epochs that were summed."""
+        v = state.v.copy()
+        if state.count:
+            v[state.used] = state.total / state.count
+        point = Primal(problem).point(v)
+        if problem.loss.smooth:
+            return point
+        visits = np.full(problem.n, state.count)
+        visits[state.order[: state.position]] += 1
+        return Point(point.w, point.b, state.a / np.maximum(visits, 1))
+
+    def rule(self, problem: Problem, ridge: np.ndarray) -> Rule:
+        """The method as data for compiled code."""
+        step, beta, decay = self.first_step(problem, ridge), float(self.momentum), float(self.decay)
+        rules: dict[str, Rule] = {
+            "momentum": Velocity(step, beta, 0.0),
+            "nesterov": Velocity(step, beta, beta),
+            "adagrad": Summed(step),
+            "rmsprop": Moments(step, 0.0, decay),
+            "adam": Moments(step, beta, decay),
+        }
+        return rules[self.method]
+
+    def first_step(self, problem: Problem, ridge: np.ndarray) -> float:
+        """γ₀: what the user says, or the method's own; where steps add up, as little as does not overshoot."""
+        if self.step is not None:
+            return float(self.step)
+        own = STEPS[self.method]
+        if self.method not in ("momentum", "nesterov"):
+            return own
+        return min(own, (1.0 - self.momentum) / steepest(problem, ridge))
+
+
+def visits_of(problem: Problem) -> np.ndarray:
+    """n_k: in how many of the counted rows each feature is stored; b is in all of them."""
+    counts = np.full(problem.d + (problem.bias != "none"), len(problem.counted))
+    counts[: problem.d] = 0
+    count(problem.rows, problem.counted, counts)
+    return counts
+
+
+def ridges(problem: Problem, counts: np.ndarray) -> np.ndarray:
+    """λ n/n_k for the weights; for b λ/B², or 0 where it is free."""
+    n = len(problem.counted)
+    return np.asarray(Primal(problem).ridge * n / (np.maximum(counts, 1) * np.sum(problem.C)))
+
+
+def steepest(problem: Problem, ridge: np.ndarray) -> float:
+    """A bound on the curvature of any example's share."""
+    lam, n = 1.0 / float(np.sum(problem.C)), len(problem.counted)
+    bend = float(np.max(problem.loss.curvature(np.zeros(1))))
+    longest = float(np.max(problem.C * (problem.squared_norms + (problem.bias != "none"))))
+    return float(np.max(ridge, initial=lam)) + lam * n * bend * longest
+
+
+def ahead(rule: Any) -> float:
+    """How much of v lies between w and where the gradient is taken, in compiled code."""
+    raise NotImplementedError("ahead works inside compiled functions only")
+
+
+def move(rule: Any, k: int, g: float, r: float, w: Any, v: Any, s: Any, p: Any, q: Any) -> None:
+    """Move coordinate k of w by its gradient g and what is remembered of earlier ones, in compiled code."""
+    raise NotImplementedError("move works inside compiled functions only")
+
+
+@inlined(ahead)
+def _ahead(rule):
+    return (lambda rule: rule.ahead) if holds(rule, Velocity) else (lambda rule: 0.0)
+
+
+@inlined(move)
+def _move(rule, k, g, r, w, v, s, p, q):
+    if holds(rule, Velocity):
+
+        def velocity(rule, k, g, r, w, v, s, p, q):
+            v[k] = rule.beta * v[k] - rule.step * r * g
+            w[k] += v[k]
+
+        return velocity
+
+    if holds(rule, Summed):
+
+        def summed(rule, k, g, r, w, v, s, p, q):
+            s[k] += g * g
+            w[k] -= rule.step * g / (sqrt(s[k]) + EPSILON)
+
+        return summed
+
+    def moments(rule, k, g, r, w, v, s, p, q):
+        new, fresh = 1.0 - rule.beta, (1.0 - rule.decay) * r
+        v[k] += new * (g - v[k])
+        p[k] += new * (1.0 - p[k])
+        s[k] += fresh * (g * g - s[k])
+        q[k] += fresh * (1.0 - q[k])
+        w[k] -= rule.step * r * (v[k] / p[k]) / (sqrt(s[k] / q[k]) + EPSILON)
+
+    return moments
+
+
+@compiled
+def count(rows, counted, counts):
+    """Count in how many of the counted rows each feature is stored."""
+    for i in counted:
+        start, stop = span(rows, i)
+        for place in range(start, stop):
+            counts[feature(rows, i, place)] += 1
+
+
+@compiled
+def walk(rows, d, y, term, scale, ridge, rule, w, v, s, p, q, given, order, r):
+    """Visit the examples of `order` at the rates r; scale = λn, and w[d], where there is one, is b."""
+    far, biased = ahead(rule), w.size > d
+    for j in range(order.size):
+        i = order[j]
+        f = dot(rows, i, w) + (w[d] if biased else 0.0)
+        if far > 0.0:
+            f += far * (dot(rows, i, v) + (v[d] if biased else 0.0))
+        a = answer(term, i, y[i] * f)
+        given[i] += a
+        pull = scale * a * y[i]
+        start, stop = span(rows, i)
+        for place in range(start, stop):
+            k = feature(rows, i, place)
+            g = ridge[k] * (w[k] + far * v[k]) - pull * entry(rows, i, place)
+            move(rule, k, g, r[j], w, v, s, p, q)
+        if biased:
+            move(rule, d, ridge[d] * (w[d] + far * v[d]) - pull, r[j], w, v, s, p, q)

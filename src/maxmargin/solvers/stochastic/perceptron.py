@@ -1,0 +1,149 @@
+"""The perceptron: plain, averaged, with a margin.
+
+Solves   nothing that is regularised: it looks for a (w, b) that puts every example on its side
+Step     where y_i(⟨w, x_i⟩ + b) ≤ margin, a mistake:  w ← w + y_i x_i,  b ← b + B² y_i  (B = 1 for a free bias)
+Ends     SEPARATED after an epoch without a mistake; where the classes overlap it never comes to rest
+Output   the last (w, b), or the mean of all, which is the steadier one before the end
+Keeps    α_i, the mistakes made on i, so that w = w(α); a step costs the nonzeros of its row
+Judged   by the certificate of the stated problem, at the length of (w, b) that suits it best
+After    Rosenblatt 1958; Novikoff 1962; Freund, Schapire, Machine Learning 1999 (averages)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxmargin.data.passes import scores
+from maxmargin.data.rows import axpy, dot
+from maxmargin.errors import ParameterError
+from maxmargin.problems.certificate import Point, feasible, primal_of
+from maxmargin.problems.linear import Problem
+from maxmargin.problems.losses import HARD_MARGIN
+from maxmargin.solvers.base import dual_start, rows_at_once
+from maxmargin.status import Status
+from maxmargin.system.compiled import compiled
+from maxmargin.system.values import is_number
+
+OUTPUTS = ("last", "average")
+HALVINGS = 60
+
+
+@dataclass
+class Lessons:
+    """w = w(alpha), b = B² Σ αy; `lag` and `lag_alpha` are Σ t y x and Σ t over the mistakes, made at step t."""
+
+    alpha: np.ndarray
+    w: np.ndarray
+    b: float
+    lag: np.ndarray
+    lag_b: float
+    lag_alpha: np.ndarray
+    t: int = 0
+    visited: int = 0
+    position: int = 0
+    order: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    so_far: int = 0
+    mistakes: int = -1
+    all_mistakes: int = 0
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """Learns from its mistakes."""
+
+    name = "perceptron"
+    state_type = Lessons
+
+    margin: float = 0.0
+    output: str = "last"
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.margin) and 0 <= self.margin < np.inf):
+            raise ParameterError(f"margin={self.margin!r} must be a number, 0 or above")
+        if self.output not in OUTPUTS:
+            raise ParameterError(f"output={self.output!r} is not known: choose one of {', '.join(OUTPUTS)}")
+
+    def start(self, problem: Problem, warm: Point | None = None) -> Lessons:
+        """At w = 0, or at w(alpha)."""
+        alpha, w, _ = dual_start(problem, warm)
+        b = constant(problem) * float(np.sum(alpha * problem.y))
+        return Lessons(alpha, w, b, np.zeros_like(w), 0.0, np.zeros_like(alpha))
+
+    def advance(self, problem: Problem, state: Lessons, rng: np.random.Generator) -> Status | None:
+        """One epoch, or a part of it."""
+        if state.position == 0:
+            state.order, state.so_far = rng.permutation(problem.counted), 0
+        start = state.position
+        stop = min(start + rows_at_once(problem), len(state.order))
+        state.b, state.lag_b, mistakes = walk(
+            problem.rows, problem.y, constant(problem), float(self.margin), state.alpha, state.w, state.b,
+            state.lag, state.lag_b, state.lag_alpha, state.order, start, stop, state.t,
+        )  # fmt: skip
+        state.so_far += mistakes
+        state.all_mistakes += mistakes
+        state.t += stop - start
+        state.visited += stop - start
+        state.position = stop % len(state.order)
+        if state.position:
+            return None
+        state.mistakes = state.so_far
+        return None if state.mistakes else Status.SEPARATED
+
+    def point(self, problem: Problem, state: Lessons) -> Point:
+        """The last or the mean (w, b), and its α, at the length that suits the problem."""
+        w, b, alpha = state.w, state.b, state.alpha
+        if self.output == "average" and state.mistakes and state.t:
+            w, b, alpha = w - state.lag / state.t, b - state.lag_b / state.t, alpha - state.lag_alpha / state.t
+        if problem.loss is HARD_MARGIN:  # the certificate finds the lengths
+            return Point(w, b, alpha)
+        length = best_length(problem, w, b)
+        return Point(length * w, length * b, within_the_box(problem, alpha))
+
+
+def constant(problem: Problem) -> float:
+    """The square of the constant feature that b is the weight of."""
+    return 1.0 if problem.bias == "free" else problem.bias_square
+
+
+def best_length(problem: Problem, w: np.ndarray, b: float) -> float:
+    """The t that minimises P(t w, t b), by halving the bracket of its slope."""
+    margins = problem.y * (scores(problem.rows, w, problem.threads) + b)
+    norm = 2.0 * problem.norm(w, b)
+    if norm <= 0.0:
+        return 1.0
+    low, high = 0.0, float(problem.C @ np.maximum(margins, 0.0)) / norm
+    for _ in range(HALVINGS):
+        t = 0.5 * (low + high)
+        rising = t * norm + float(np.sum(problem.C * margins * problem.loss.slope(t * margins))) > 0.0
+        low, high = (low, t) if rising else (t, high)
+    return high
+
+
+def within_the_box(problem: Problem, alpha: np.ndarray) -> np.ndarray:
+    """Feasible α in the direction of `alpha`, at the length that is best for the dual."""
+    most = float(np.max(alpha[problem.counted] / problem.C[problem.counted]))
+    if not most > 0.0:
+        return alpha
+    alpha = feasible(problem, alpha / most)
+    norm = 2.0 * problem.norm(*primal_of(problem, alpha))
+    return np.asarray(alpha * min(1.0, float(np.sum(alpha)) / norm) if norm > 0.0 else alpha)
+
+
+@compiled
+def walk(rows, y, B2, margin, alpha, w, b, lag, lag_b, lag_alpha, order, start, stop, t):
+    """Visit order[start:stop] and learn from each mistake."""
+    mistakes = 0
+    for k in range(start, stop):
+        i = order[k]
+        if y[i] * (dot(rows, i, w) + b) <= margin:
+            mistakes += 1
+            axpy(rows, i, y[i], w)
+            axpy(rows, i, t * y[i], lag)
+            b += B2 * y[i]
+            lag_b += t * B2 * y[i]
+            alpha[i] += 1.0
+            lag_alpha[i] += t
+        t += 1
+    return b, lag_b, mistakes

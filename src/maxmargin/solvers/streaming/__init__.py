@@ -1,0 +1,1 @@
+"""Methods for rows that are streamed from disk."""

@@ -1,0 +1,88 @@
+"""The dual variables of all examples of a data set: a mark each in memory, and a number each that may be in a file.
+
+The mark says whether the row is held somewhere (so that none is held twice, with an α of its own each), whether it is
+positive, and whether α is at an end of its box: then the number is not looked at. Rows that are thrown out of memory
+are mostly at an end, so that few of them cost a page of the file.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin.system.buffers import FileMap
+from maxmargin.system.compiled import compiled
+from maxmargin.system.spill_file import no_room
+
+HELD, POSITIVE, AT_ZERO, AT_TOP = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(8)
+ENDS = np.uint8(AT_ZERO | AT_TOP)
+
+
+class Variables(NamedTuple):
+    """Marks, numbers, the upper end of the box, and how many numbers here and there were written."""
+
+    marks: np.ndarray
+    numbers: np.ndarray
+    top: float
+    written: np.ndarray
+
+
+def variables_of(marks: np.ndarray, numbers: np.ndarray, top: float) -> Variables:
+    """With nothing written yet."""
+    return Variables(marks, numbers, float(top), np.zeros(1, dtype=np.int64))
+
+
+def in_file(size: int, kind: type, what: str) -> np.ndarray:
+    """So many zeros in a file without a name, with its room on the disk: one that is full is an error now, no crash."""
+    needed = size * np.dtype(kind).itemsize
+    try:
+        with tempfile.TemporaryFile() as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, needed)
+            else:
+                os.truncate(file.fileno(), needed)
+            mapping = FileMap(file.fileno(), needed)
+    except OSError as error:
+        raise no_room(needed, what, error) from error
+    return np.frombuffer(mapping, dtype=kind, count=size)
+
+
+def spelt_out(variables: Variables, part: slice) -> np.ndarray:
+    """Α of a part of the examples, as numbers."""
+    marks, alpha = variables.marks[part], variables.numbers[part].copy()
+    alpha[marks & AT_ZERO > 0] = 0.0
+    alpha[marks & AT_TOP > 0] = variables.top
+    return alpha
+
+
+@compiled
+def get(variables, i):
+    """Α of example i."""
+    mark = variables.marks[i]
+    if mark & AT_ZERO:
+        return 0.0
+    return variables.top if mark & AT_TOP else variables.numbers[i]
+
+
+@compiled
+def put(variables, i, alpha):
+    """Let α of example i be that."""
+    mark = variables.marks[i] & ~ENDS
+    if alpha == 0.0:
+        variables.marks[i] = mark | AT_ZERO
+    elif alpha == variables.top:
+        variables.marks[i] = mark | AT_TOP
+    else:
+        variables.marks[i] = mark
+        variables.numbers[i] = alpha
+        variables.written[0] += 1
+
+
+@compiled
+def put_all(variables, examples, alpha):
+    """The same for many."""
+    for k in range(examples.size):
+        put(variables, examples[k], alpha[k])

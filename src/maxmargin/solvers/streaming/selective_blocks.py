@@ -1,0 +1,69 @@
+"""Selective block minimisation: the most informative rows of past blocks stay in memory.
+
+Solves   max_α  Σ d_i(α_i) − ½‖w‖² − b²/(2B²),  as block_minimization does
+Keeps    in a part of the memory, of all rows that were in it those whose margin is closest to 1; the other part is
+         filled with blocks, and all of it is swept over
+After    Chang, Roth, KDD 2011
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.data.rows import dot
+from maxmargin.errors import ParameterError
+from maxmargin.solvers.streaming.block_minimization import BlockTrainer, check_sweeps
+from maxmargin.solvers.streaming.row_cache import weight
+from maxmargin.solvers.streaming.state import Passing
+from maxmargin.system.compiled import compiled
+from maxmargin.system.values import is_number
+
+
+@dataclass(frozen=True)
+class SelectiveBlocks:
+    """Sweeps over blocks, and over what was kept of earlier ones."""
+
+    sweeps: int = 10
+    keep: float = 0.5
+
+    name = "selective_blocks"
+    reads_blocks = True
+
+    def __post_init__(self) -> None:
+        check_sweeps(self.sweeps)
+        if not (is_number(self.keep) and 0.0 < self.keep < 1.0):
+            raise ParameterError(f"keep={self.keep!r} must be above 0 and below 1: a part of the memory")
+
+    def trainer(self, state: Passing, rng: np.random.Generator) -> SelectiveTrainer:
+        """What works on a state."""
+        return SelectiveTrainer(state, rng, self.sweeps, self.keep)
+
+
+class SelectiveTrainer(BlockTrainer):
+    """A BlockTrainer that does not forget everything."""
+
+    def __init__(self, state: Passing, rng: np.random.Generator, sweeps: int, part: float) -> None:
+        super().__init__(state, rng, sweeps)
+        self.part = part
+
+    def make_room(self) -> None:
+        """Keep the rows closest to the margin, in a part of the memory."""
+        cache, state = self.cache, self.state
+        if cache is None or cache.count == 0:
+            return
+        distances, sizes = np.empty(cache.count), np.empty(cache.count)
+        measure(cache.rows, cache.y, state.w, state.b, distances, sizes)
+        nearest = np.argsort(distances)
+        wanted = np.zeros(cache.count, dtype=np.bool_)
+        wanted[nearest[np.cumsum(sizes[nearest]) <= self.part * cache.limit]] = True
+        self.give_up(wanted)
+
+
+@compiled
+def measure(rows, y, w, b, distances, sizes):
+    """|m − 1| of every row, and how many bytes it takes."""
+    for k in range(distances.size):
+        distances[k] = abs(y[k] * (dot(rows, k, w) + b) - 1.0)
+        sizes[k] = weight(rows, k)

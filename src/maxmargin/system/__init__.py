@@ -1,0 +1,1 @@
+"""The computer: compiled code, threads, memory, files."""

@@ -1,0 +1,23 @@
+"""Memory that is not there, said in one line: how much was asked for, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from maxmargin.errors import DataError
+from maxmargin.system.budget import words
+from maxmargin.system.threads import free_memory
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Turn a MemoryError, whose text says what was asked for where that is known, into a DataError."""
+    try:
+        yield
+    except MemoryError as error:
+        asked = " ".join(str(error).split()) or "the size is not known"
+        raise DataError(
+            f"out of memory ({asked}; {words(free_memory())} are free): give fewer rows or features, "
+            "or train from a file with memory='2GB', say"
+        ) from error
