@@ -148,17 +148,17 @@ def train_function(case: KernelCase, solver: str) -> Trained:
     import maxmargin
 
     if case.formulation == "epsilon-SVR":
-        machine: Any = estimator(maxmargin.SVR, case, C=case.C, epsilon=case.epsilon)
+        formulation: Any = estimator(maxmargin.SVR, case, C=case.C, epsilon=case.epsilon)
     elif case.formulation == "nu-SVR":
-        machine = estimator(maxmargin.NuSVR, case, C=case.C, nu=case.nu)
+        formulation = estimator(maxmargin.NuSVR, case, C=case.C, nu=case.nu)
     else:
-        machine = estimator(maxmargin.OneClassSVM, case, nu=case.nu)
+        formulation = estimator(maxmargin.OneClassSVM, case, nu=case.nu)
     with dual_variables() as found:
-        machine.fit(case.given, case.y, sample_weight=case.weights)
-    model, coefficients = machine.model_, np.zeros(len(case.y))
+        formulation.fit(case.given, case.y, sample_weight=case.weights)
+    model, coefficients = formulation.model_, np.zeros(len(case.y))
     coefficients[model.support] = model.coefficients
-    status = getattr(getattr(machine, "result_", None), "status", None)
-    name = status.name if status is not None else "CONVERGED" if machine.fit_status_ == 0 else "NOT CONVERGED"
+    status = getattr(getattr(formulation, "result_", None), "status", None)
+    name = status.name if status is not None else "CONVERGED" if formulation.fit_status_ == 0 else "NOT CONVERGED"
     signed = signed_variables(case, found[0]) if found else coefficients
     return model, coefficients, signed, float(model.b), float(model.width), name
 
@@ -211,14 +211,14 @@ def sklearn_primal(case: KernelCase) -> Value:
         "kernel": names.get(case.kernel, case.kernel), "gamma": case.gamma, "degree": case.degree, "coef0": case.coef0,
         "C": case.C, "tol": 1e-6, "max_iter": 20_000,
     }  # fmt: skip
-    machine = SVC(**settings) if case.formulation == "C-SVC" else SVR(**settings, epsilon=case.epsilon)
+    formulation = SVC(**settings) if case.formulation == "C-SVC" else SVR(**settings, epsilon=case.epsilon)
     try:
-        machine.fit(case.X, case.y)
+        formulation.fit(case.X, case.y)
     except ValueError:  # it refuses values that it cannot compute with
         return math.inf
     coefficients = np.zeros(len(case.y))
-    coefficients[machine.support_] = machine.dual_coef_[0]
-    return kernel_primal(case, coefficients, float(machine.intercept_[0]), 0.0)
+    coefficients[formulation.support_] = formulation.dual_coef_[0]
+    return kernel_primal(case, coefficients, float(formulation.intercept_[0]), 0.0)
 
 
 @dataclass

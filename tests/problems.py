@@ -72,8 +72,8 @@ def hinge_optimum(problem, X):
     """For a free bias the primal objective that LIBSVM reaches; else the box-constrained dual, by L-BFGS-B."""
     y, C = problem.y, problem.C
     if problem.bias == "free":
-        machine = SVC(kernel="linear", C=1.0, tol=1e-10).fit(X, y, sample_weight=C)
-        w, b = machine.coef_[0], machine.intercept_[0]
+        formulation = SVC(kernel="linear", C=1.0, tol=1e-10).fit(X, y, sample_weight=C)
+        w, b = formulation.coef_[0], formulation.intercept_[0]
         return 0.5 * w @ w + C @ np.maximum(0.0, 1.0 - y * (X @ w + b))
     B = problem.bias_scale if problem.bias == "regularised" else 0.0
     Z = y[:, None] * np.hstack([X, np.full((len(y), 1), B)])

@@ -24,7 +24,7 @@ from maxmargin.models.kernel_function import KernelFunction
 from maxmargin.models.probabilities import FOLDS, fit_sigmoid, folds_of
 from maxmargin.multiclass import own_file, time_shares
 from maxmargin.problems.certificate import summed
-from maxmargin.problems.kernel import KernelProblem, Machine
+from maxmargin.problems.kernel import Formulation, KernelProblem
 from maxmargin.problems.linear import check_both_classes
 from maxmargin.solvers.base import Solver
 from maxmargin.status import Status
@@ -34,8 +34,10 @@ from maxmargin.system.threads import blas_on_one_thread, free_memory, in_turn, o
 NOT_KEPT = Keeping()
 MANY = 4  # pairs of classes for each thread, so that they are trained side by side,
 LARGE = 100_000  # if a pair has so many values: of small ones more is Python than computing
-TOLERABLE = 1e-3  # relative gap of a machine from which only probabilities are learnt
-Make = Callable[[np.ndarray, np.ndarray, tuple[Any, Any], bool], Machine]  # of ±1, strengths, classes; whether a part
+TOLERABLE = 1e-3  # relative gap of the fits from which only probabilities are learnt
+Make = Callable[
+    [np.ndarray, np.ndarray, tuple[Any, Any], bool], Formulation
+]  # of ±1, strengths, classes; whether a part
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,9 @@ class Run:
     interrupt: Event | None = None
     keeping: Keeping = NOT_KEPT
 
-    def solve(self, rows: Rows, kernel: Kernel, machine: Machine, name: str = "") -> Outcome:
+    def solve(self, rows: Rows, kernel: Kernel, formulation: Formulation, name: str = "") -> Outcome:
         """Train one machine."""
-        problem = KernelProblem(rows, kernel, machine, self.cache, threads=self.threads, name=name)
+        problem = KernelProblem(rows, kernel, formulation, self.cache, threads=self.threads, name=name)
         return solve(
             problem, self.solver, self.limits, seed=self.seed, callback=self.callback, interrupt=self.interrupt,
             keeping=self.keeping,
@@ -64,10 +66,10 @@ class Run:
         cache = (free_memory() / 4 if self.cache is None else self.cache) / workers
         return replace(self, threads=1, cache=cache, callback=in_turn(self.callback) if self.callback else None)
 
-    def words(self, rows: Rows, machine: str, outcomes: list[Outcome]) -> dict[str, Any]:
+    def summary(self, rows: Rows, formulation: str, outcomes: list[Outcome]) -> dict[str, Any]:
         """What a model says about its training."""
         return {
-            "machine": machine, "solver": self.solver.name, "tol": float(self.limits.tol), "seed": self.seed,
+            "formulation": formulation, "solver": self.solver.name, "tol": float(self.limits.tol), "seed": self.seed,
             "n": count_rows(rows), "d": count_columns(rows), "nnz": count_stored(rows),
             "epochs": sum(outcome.epochs for outcome in outcomes),
         }  # fmt: skip
@@ -92,9 +94,9 @@ class Pair:
     def solve(self, run: Run, chosen: np.ndarray | None = None, name: str = "") -> Outcome:
         """Train on the chosen ones, or on all; coefficients are in their places among the rows of the pair."""
         every = np.arange(len(self.y)) if chosen is None else chosen
-        machine = self.make(self.y[every], self.strengths[every], self.classes[::-1], chosen is not None)
+        formulation = self.make(self.y[every], self.strengths[every], self.classes[::-1], chosen is not None)
         rows = self.rows if chosen is None else subset(self.rows, chosen, self.kernel)
-        return spread(run.solve(rows, self.kernel, machine, name or self.name), machine, every, len(self.y))
+        return spread(run.solve(rows, self.kernel, formulation, name or self.name), formulation, every, len(self.y))
 
     def held_out(self, run: Run) -> tuple[np.ndarray, list[Outcome]]:
         """The decision value of each example by a machine that was not trained on its fold, and those machines."""
@@ -178,9 +180,9 @@ def subset(rows: Rows, members: np.ndarray, kernel: Kernel) -> Rows:
     return Dense(read_only(rows.values[np.ix_(members, members)]))
 
 
-def spread(outcome: Outcome, machine: Machine, members: np.ndarray, n: int) -> Outcome:
+def spread(outcome: Outcome, formulation: Formulation, members: np.ndarray, n: int) -> Outcome:
     """The same outcome, its coefficients in their places among more rows; of ν-SVC divided by ρ, as LIBSVM does."""
-    rho = -outcome.w[-1] if machine.kind == "nu-SVC" else 1.0
+    rho = -outcome.w[-1] if formulation.kind == "nu-SVC" else 1.0
     scale = 1.0 / rho if rho > 0.0 else 1.0
     coefficients, alpha = scale * outcome.w[: len(members)], scale * np.abs(outcome.alpha)
     return placed(replace(outcome, w=coefficients, b=scale * outcome.b, alpha=alpha), members, n)

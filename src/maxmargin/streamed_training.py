@@ -25,7 +25,7 @@ from maxmargin.data.tables.source import TableSource
 from maxmargin.errors import DataError, MaxmarginError, ParameterError
 from maxmargin.loop.interrupts import noticed, postponed
 from maxmargin.loop.solve import Callback, Keeping, Limits
-from maxmargin.loop.streaming import PIECES, Course, PassedOutcome, check_keeping, run_identity
+from maxmargin.loop.streaming import PIECES, StreamedOutcome, StreamingRun, check_keeping, run_identity
 from maxmargin.models.linear import LinearModel
 from maxmargin.multiclass import own_file, time_shares
 from maxmargin.problems.certificate import Certificate, summed
@@ -108,7 +108,7 @@ def trained(order: Order, asked: bool) -> Result:
     return result_of(order, problem, parts, facts.classes if facts and len(facts.classes) > 2 else None, asked)
 
 
-def two_classes(order: Order, problem: Streamed, interrupt: Event) -> list[PassedOutcome]:
+def two_classes(order: Order, problem: Streamed, interrupt: Event) -> list[StreamedOutcome]:
     """The outcome; none if a third class turns up."""
     try:
         return [course(order, problem, TwoSides(problem.source.name), interrupt).go()]
@@ -118,7 +118,7 @@ def two_classes(order: Order, problem: Streamed, interrupt: Event) -> list[Passe
 
 def one_after_another(
     order: Order, problem: Streamed, classes: np.ndarray, interrupt: Event, began: float
-) -> list[PassedOutcome]:
+) -> list[StreamedOutcome]:
     """Each class against the rest."""
     limits, parts = order.limits, []
     if limits.max_seconds is not None:
@@ -137,9 +137,9 @@ def one_after_another(
     return parts
 
 
-def course(order: Order, problem: Streamed, sides: TwoSides, interrupt: Event) -> Course:
+def course(order: Order, problem: Streamed, sides: TwoSides, interrupt: Event) -> StreamingRun:
     """A training that is ready to go."""
-    return Course(
+    return StreamingRun(
         problem, order.method, order.limits, order.budget, threads=order.threads, seed=order.seed, sides=sides,
         callback=order.callback, interrupt=interrupt, keeping=order.keeping,
     )  # fmt: skip
@@ -160,7 +160,7 @@ def scan(source: Source) -> Facts:
 
 
 def result_of(
-    order: Order, problem: Streamed, parts: list[PassedOutcome], classes: np.ndarray | None, asked: bool
+    order: Order, problem: Streamed, parts: list[StreamedOutcome], classes: np.ndarray | None, asked: bool
 ) -> Result:
     """One result from the outcomes."""
     if classes is None:
@@ -199,7 +199,7 @@ def result_of(
     return result
 
 
-def around(part: PassedOutcome, shift: Shift | None) -> PassedOutcome:
+def around(part: StreamedOutcome, shift: Shift | None) -> StreamedOutcome:
     """The same model of rows that are shifted; one that was stopped before it knew the shift has proved nothing."""
     if shift is None or part.shift is not None:
         return part
@@ -217,7 +217,7 @@ def blame(order: Order, result: Result, names: Sequence[str] | None) -> str:
 
 def found_to_blame(order: Order, result: Result, names: Sequence[str] | None) -> str:
     """The same, from the first rows of the file."""
-    shift = next((part.shift for part in result.parts if isinstance(part, PassedOutcome)), None)
+    shift = next((part.shift for part in result.parts if isinstance(part, StreamedOutcome)), None)
     problem = Streamed(
         order.source, 1.0, find_loss(order.loss), order.bias, expansion=order.expansion, shift=shift
     )  # fmt: skip
@@ -228,7 +228,7 @@ def found_to_blame(order: Order, result: Result, names: Sequence[str] | None) ->
     return column_to_blame(rows, None if order.expansion else names, columns)
 
 
-def weights(parts: list[PassedOutcome], d: int) -> np.ndarray:
+def weights(parts: list[StreamedOutcome], d: int) -> np.ndarray:
     """A row of weights for each part; features that it has not met have none. A single one is not copied."""
     if len(parts) == 1 and len(parts[0].w) == d:
         return parts[0].w[None, :]
@@ -238,7 +238,7 @@ def weights(parts: list[PassedOutcome], d: int) -> np.ndarray:
     return rows
 
 
-def oriented(part: PassedOutcome) -> PassedOutcome:
+def oriented(part: StreamedOutcome) -> StreamedOutcome:
     """The class that comes second in order on the positive side; turned in place, as there may be no room for two."""
     if len(part.sides.seen) == 2 and part.sides.turned:
         np.negative(part.w, out=part.w)
@@ -247,7 +247,7 @@ def oriented(part: PassedOutcome) -> PassedOutcome:
     return part
 
 
-def support_of(part: PassedOutcome, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
+def support_of(part: StreamedOutcome, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
     """The examples with an α above zero, and that α with the sign of its label; in files, if they are many.
 
     They are looked at some at a time: α may be in a file itself.

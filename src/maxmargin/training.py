@@ -252,7 +252,7 @@ def train(
         weighted = bool(np.any(counts != 1.0))
         said |= {"options": options or {}, "loss": loss, "bias": bias, "C": strength, "weighted": weighted}
         result = with_kernel(
-            data, meant, lambda y, C, *_: c_svc(y, C, bias), strength * counts, run, {"machine": "C-SVC", **said},
+            data, meant, lambda y, C, *_: c_svc(y, C, bias), strength * counts, run, {"formulation": "C-SVC", **said},
             probability,
         )  # fmt: skip
         return data.explain(result)
@@ -304,7 +304,7 @@ def with_kernel(
         left = share(run.limits, 1.0, time.perf_counter() - began)
         sigmoids, folds = calibrated(pairs(), count, replace(run, limits=left)) if probability else (None, [])
     status = worst([*parts, *folds])
-    training = {**described, **run.words(rows, described["machine"], parts), "status": status.value}
+    training = {**described, **run.summary(rows, described["formulation"], parts), "status": status.value}
     why = WHY if run.solver.name == "smo" else "you asked for it"
     model = model_of(data.rows, classes, codes, kernel, parts, training, sigmoids, centre)
     result = together(model, parts, run.solver.name, why)

@@ -19,8 +19,8 @@ from maxmargin.kernels.functions import (
     Precomputed,
     Sigmoid,
     find_kernel,
+    kernel_metadata,
     kernel_of,
-    words_of,
 )
 from maxmargin.kernels.held_rows import KernelRows
 from maxmargin.kernels.points import points_of
@@ -130,12 +130,12 @@ def test_rows_are_given_up_narrowed_and_had_again(monkeypatch):
 
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, 0.5, 1.0), Gaussian(0.1), Sigmoid(0.3, 0.2), Precomputed()])
 def test_a_kernel_comes_back_from_its_words(kernel):
-    assert kernel_of(words_of(kernel)) == kernel
+    assert kernel_of(kernel_metadata(kernel)) == kernel
 
 
 def test_a_function_cannot_be_written_down():
     with pytest.raises(ParameterError, match="no file holds code"):
-        words_of(Custom(np.dot))
+        kernel_metadata(Custom(np.dot))
 
 
 def test_gamma_is_scikit_learns():
@@ -164,8 +164,8 @@ def test_gamma_is_scikit_learns():
         (3, {}, "kernel=3 is not known"),
     ],
 )
-def test_settings_that_make_no_kernel_are_refused(kernel, settings, words):
-    with pytest.raises(ParameterError, match=words):
+def test_settings_that_make_no_kernel_are_refused(kernel, settings, metadata):
+    with pytest.raises(ParameterError, match=metadata):
         find_kernel(kernel, take(X), **settings)
 
 
@@ -187,9 +187,9 @@ def test_a_precomputed_kernel_must_be_square_and_symmetric():
         (lambda A, B: np.full((len(A), len(B)), "a"), "no finite number"),
     ],
 )
-def test_a_function_that_returns_no_kernel_is_refused(function, words):
+def test_a_function_that_returns_no_kernel_is_refused(function, metadata):
     points = points_of(take(X), as_given=True)
-    with pytest.raises(DataError, match=words):
+    with pytest.raises(DataError, match=metadata):
         rows_of_kernel(Custom(function), points, points, np.empty((37, 37)))
 
 

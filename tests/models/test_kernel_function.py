@@ -14,13 +14,13 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 3))
 z = np.sin(X[:, 0]) + 0.1 * X[:, 1]
 test = rng.normal(size=(30, 3))
-MACHINES = [SVR(C=3.0, gamma=0.5), NuSVR(C=3.0, gamma=0.5), OneClassSVM(nu=0.3, gamma=0.5)]
+FORMULATIONS = [SVR(C=3.0, gamma=0.5), NuSVR(C=3.0, gamma=0.5), OneClassSVM(nu=0.3, gamma=0.5)]
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
-def test_a_function_comes_back_from_either_file(machine, storage, tmp_path):
-    model = machine.fit(storage(X), z).model_
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=lambda formulation: type(formulation).__name__)
+def test_a_function_comes_back_from_either_file(formulation, storage, tmp_path):
+    model = formulation.fit(storage(X), z).model_
     model.save(tmp_path / "ours")
     again = maxmargin.load(tmp_path / "ours")
     assert np.array_equal(again.decide(storage(test)), model.decide(storage(test)))
@@ -31,7 +31,7 @@ def test_a_function_comes_back_from_either_file(machine, storage, tmp_path):
     read = maxmargin.load(tmp_path / "theirs")
     assert read.decide(sparse.csr_matrix(test)) == pytest.approx(model.decide(storage(test)), abs=1e-12)
     assert np.array_equal(read.predict(sparse.csr_matrix(test)) > 0, model.predict(storage(test)) > 0)
-    assert read.machine == model.machine
+    assert read.formulation == model.formulation
 
 
 def test_a_file_of_libsvm_is_read_as_a_person_would_read_it(tmp_path):
@@ -111,7 +111,7 @@ def test_on_the_command_line(tmp_path, capfd, monkeypatch):
     assert figures["mse"] == pytest.approx(np.mean((found - z) ** 2))
     assert run(["inspect", "svr.safetensors", "--json"]) == 0
     facts = json.loads(capfd.readouterr().out)
-    assert (facts["kind"], facts["machine"], facts["features"]) == ("kernel function", "epsilon-SVR", 3)
+    assert (facts["kind"], facts["formulation"], facts["features"]) == ("kernel function", "epsilon-SVR", 3)
     usual = OneClassSVM(nu=0.3, gamma=0.5).fit(X)
     maxmargin.write_libsvm_model(usual.model_, "usual.model")
     maxmargin.write("both.svm", X, usual.predict(X))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from maxmargin.problems.dual_terms import all_worth, best, best_pair, excess, response, slope
+from maxmargin.problems.dual_terms import best, best_pair, fenchel_young_gap, response, slope, sum_of_dual_values
 from maxmargin.problems.losses import LOSSES
 from maxmargin.system.compiled import compiled
 
@@ -37,7 +37,7 @@ def slope_of(term, i, alpha):
 
 @compiled
 def excess_of(term, i, alpha, m):
-    return excess(term, i, alpha, m)
+    return fenchel_young_gap(term, i, alpha, m)
 
 
 @compiled
@@ -60,7 +60,7 @@ def test_worth_is_the_dual_term(loss, C, share):
     C = np.array([*C, 0.0])  # and an example without weight
     alpha = np.array([*share, 0.0]) * C
     expected = np.sum(loss.dual(alpha, C))
-    assert all_worth(loss.dual_term(C), alpha) == pytest.approx(expected, rel=1e-12, abs=1e-15 * C.sum())
+    assert sum_of_dual_values(loss.dual_term(C), alpha) == pytest.approx(expected, rel=1e-12, abs=1e-15 * C.sum())
 
 
 @every_loss

@@ -26,7 +26,7 @@ y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
 z = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=n)
 s = rng.uniform(0.5, 2.0, size=n)
 same = {"gamma": 0.4, "tol": 1e-8}
-MACHINES = {
+FORMULATIONS = {
     "C-SVC": (c_svc(y, 2.0 * s), SVC(C=2.0, **same).fit(X, y, s).decision_function),
     "epsilon-SVR": (epsilon_svr(z, 3.0 * s, 0.1), SVR(C=3.0, epsilon=0.1, **same).fit(X, z, s).predict),
     "one-class": (one_class(np.ones(n), 0.3), OneClassSVM(nu=0.3, **same).fit(X).decision_function),
@@ -35,20 +35,20 @@ MACHINES = {
 }
 WITHOUT_BIAS = {"C-SVC": c_svc(y, 2.0 * s, "none"), "epsilon-SVR": epsilon_svr(z, 3.0 * s, 0.1, "none")}
 ALL = {
-    **{name: machine for name, (machine, _) in MACHINES.items()},
+    **{name: formulation for name, (formulation, _) in FORMULATIONS.items()},
     **{f"{k} none": v for k, v in WITHOUT_BIAS.items()},
 }
 
 
-def solved(machine, kernel=None, tol=1e-10, **options):
-    problem = KernelProblem(take(X), kernel or Gaussian(0.4), machine)
+def solved(formulation, kernel=None, tol=1e-10, **options):
+    problem = KernelProblem(take(X), kernel or Gaussian(0.4), formulation)
     return problem, solve(problem, Smo(**options), Limits(tol=tol, max_epochs=2000))
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", FORMULATIONS)
 def test_decisions_are_scikit_learns(name):
-    machine, decide = MACHINES[name]
-    problem, outcome = solved(machine)
+    formulation, decide = FORMULATIONS[name]
+    problem, outcome = solved(formulation)
     assert outcome.status is Status.CONVERGED
     values = problem.scores(outcome.alpha) + outcome.b
     if name == "nu-SVC":
@@ -59,21 +59,21 @@ def test_decisions_are_scikit_learns(name):
 @pytest.mark.parametrize("name", ALL)
 def test_the_gap_is_what_the_examples_lack(name):
     """P and D as sums over examples, with K written out."""
-    machine = ALL[name]
-    problem = KernelProblem(take(X), Gaussian(0.4), machine)
-    found = certify_kernel(problem, Point(alpha=machine.start + 0.1 * (machine.hi - machine.start)))
+    formulation = ALL[name]
+    problem = KernelProblem(take(X), Gaussian(0.4), formulation)
+    found = certify_kernel(problem, Point(alpha=formulation.start + 0.1 * (formulation.hi - formulation.start)))
     beta, certificate = found.alpha, found.certificate
-    assert np.all((machine.lo <= beta) & (beta <= machine.hi))
-    for g, c in enumerate(machine.sums):
-        assert beta[machine.group == g].sum() == pytest.approx(c, abs=1e-9)
-    K = np.exp(-0.4 * ((X[:, None] - X) ** 2).sum(axis=2))[np.ix_(machine.row, machine.row)] * np.outer(
-        machine.t, machine.t
+    assert np.all((formulation.lo <= beta) & (beta <= formulation.hi))
+    for g, c in enumerate(formulation.sums):
+        assert beta[formulation.group == g].sum() == pytest.approx(c, abs=1e-9)
+    K = np.exp(-0.4 * ((X[:, None] - X) ** 2).sum(axis=2))[np.ix_(formulation.row, formulation.row)] * np.outer(
+        formulation.t, formulation.t
     )
-    assert certificate.dual == pytest.approx(-0.5 * beta @ K @ beta - machine.q @ beta, rel=1e-9, abs=1e-11)
-    F = -K @ beta - machine.q
-    b = best_offsets(machine, F)
-    R = F - b[machine.group] if len(b) else F
-    lacks = (machine.hi - beta) * R.clip(0.0) + (beta - machine.lo) * (-R).clip(0.0)
+    assert certificate.dual == pytest.approx(-0.5 * beta @ K @ beta - formulation.q @ beta, rel=1e-9, abs=1e-11)
+    F = -K @ beta - formulation.q
+    b = best_offsets(formulation, F)
+    R = F - b[formulation.group] if len(b) else F
+    lacks = (formulation.hi - beta) * R.clip(0.0) + (beta - formulation.lo) * (-R).clip(0.0)
     assert certificate.gap == pytest.approx(lacks.sum(), rel=1e-8, abs=1e-8)
     assert found.b == pytest.approx(bias_and_width(b)[0])
 
@@ -82,12 +82,12 @@ def test_the_gap_is_what_the_examples_lack(name):
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_no_point_is_above_the_bound_of_another(name, seed):
-    machine = ALL[name]
-    problem = KernelProblem(take(X), Gaussian(0.4), machine)
+    formulation = ALL[name]
+    problem = KernelProblem(take(X), Gaussian(0.4), formulation)
     random = np.random.default_rng(seed)
-    points = [random.uniform(machine.lo, machine.hi) * random.random() for _ in range(2)]
+    points = [random.uniform(formulation.lo, formulation.hi) * random.random() for _ in range(2)]
     one, other = (certify_kernel(problem, Point(alpha=point)).certificate for point in points)
-    best = OPTIMA.setdefault(name, solved(machine)[1].certificate)
+    best = OPTIMA.setdefault(name, solved(formulation)[1].certificate)
     for certificate in (one, other):
         assert certificate.dual <= best.primal + 1e-8 * abs(best.primal)
         assert certificate.primal >= best.dual - 1e-8 * abs(best.dual)
@@ -100,15 +100,15 @@ OPTIMA: dict = {}
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_the_best_offset_is_the_best_of_all_kinks(name, seed):
-    machine = ALL[name]
-    F = np.round(np.random.default_rng(seed).normal(size=len(machine.q)), 2)  # ties among them
-    found = best_offsets(machine, F)
-    for g, c in enumerate(machine.sums):
-        own = machine.group == g
+    formulation = ALL[name]
+    F = np.round(np.random.default_rng(seed).normal(size=len(formulation.q)), 2)  # ties among them
+    found = best_offsets(formulation, F)
+    for g, c in enumerate(formulation.sums):
+        own = formulation.group == g
 
         def cost(b, own=own, c=c):
             R = F[own] - b
-            return machine.hi[own] @ R.clip(0.0) - machine.lo[own] @ (-R).clip(0.0) + c * b
+            return formulation.hi[own] @ R.clip(0.0) - formulation.lo[own] @ (-R).clip(0.0) + c * b
 
         assert cost(found[g]) <= min(map(cost, F[own])) + 1e-9
 
@@ -173,10 +173,10 @@ def test_options_that_are_none_are_refused(options):
 
 def test_a_matrix_that_is_not_definite_is_found_out():
     K = np.exp(-0.4 * ((X[:, None] - X) ** 2).sum(axis=2))
-    machine = c_svc(y, np.full(n, 5.0))
-    assert KernelProblem(take(K), Precomputed(), machine).bounded
+    formulation = c_svc(y, np.full(n, 5.0))
+    assert KernelProblem(take(K), Precomputed(), formulation).bounded
     K[np.diag_indices(n)] = 0.5
-    problem = KernelProblem(take(K), Precomputed(), machine)
+    problem = KernelProblem(take(K), Precomputed(), formulation)
     assert not problem.bounded
     outcome = solve(problem, Smo(), Limits(tol=1e-4, max_epochs=500))
     assert outcome.status is not Status.CONVERGED
@@ -185,11 +185,11 @@ def test_a_matrix_that_is_not_definite_is_found_out():
 
 def test_values_beyond_float32_are_held_in_float64_and_beyond_float64_refused(monkeypatch):
     monkeypatch.setattr("maxmargin.problems.kernel.EXACT", 0)
-    machine = c_svc(y, np.ones(n))
-    assert KernelProblem(take(X), Polynomial(8, 1.0, 1.0), machine).dtype is np.float32
-    assert KernelProblem(take(1e3 * X), Polynomial(8, 1.0, 1.0), machine).dtype is np.float64
+    formulation = c_svc(y, np.ones(n))
+    assert KernelProblem(take(X), Polynomial(8, 1.0, 1.0), formulation).dtype is np.float32
+    assert KernelProblem(take(1e3 * X), Polynomial(8, 1.0, 1.0), formulation).dtype is np.float64
     with pytest.raises(DataError, match="scale the features"):
-        solve(KernelProblem(take(1e20 * X), Polynomial(9, 1.0, 1.0), machine), Smo(), Limits())
+        solve(KernelProblem(take(1e20 * X), Polynomial(9, 1.0, 1.0), formulation), Smo(), Limits())
 
 
 def test_a_kernel_that_shows_itself_indefinite_claims_nothing(monkeypatch):
@@ -205,10 +205,10 @@ def test_a_kernel_that_shows_itself_indefinite_claims_nothing(monkeypatch):
 
 
 def test_a_sigmoid_ends_where_libsvms_does():
-    machine = SVC(kernel="sigmoid", gamma=0.05, coef0=-0.2, C=5.0, tol=1e-8).fit(X, y)
+    formulation = SVC(kernel="sigmoid", gamma=0.05, coef0=-0.2, C=5.0, tol=1e-8).fit(X, y)
     outcome = solved(c_svc(y, np.full(n, 5.0)), Sigmoid(0.05, -0.2))[1]
     found = np.tanh(0.05 * X @ X.T - 0.2) @ outcome.w[:n] + outcome.b
-    assert found == pytest.approx(machine.decision_function(X), abs=1e-3)
+    assert found == pytest.approx(formulation.decision_function(X), abs=1e-3)
 
 
 def test_the_bias_is_in_the_middle_where_nothing_decides_it():
@@ -230,14 +230,14 @@ def test_a_batch_may_be_larger_than_what_is_held_at_first(monkeypatch):
 
 def test_examples_far_from_the_origin_are_seen_around_their_mean(monkeypatch):
     monkeypatch.setattr("maxmargin.problems.kernel.EXACT", 0)
-    machine = c_svc(y, np.ones(n))
-    far = KernelProblem(take(X + 1e4), Gaussian(0.4), machine)
+    formulation = c_svc(y, np.ones(n))
+    far = KernelProblem(take(X + 1e4), Gaussian(0.4), formulation)
     assert far.dtype is np.float32
     found = [train(X + shift, y, kernel="gaussian", gamma=0.4, tol=1e-7) for shift in (0.0, 1e4, 1e7)]
     for result in found:
         assert result.status is Status.CONVERGED
         assert result.certificate.primal == pytest.approx(found[0].certificate.primal, rel=1e-5)
-    spread = KernelProblem(take(1e4 * X), Gaussian(0.4), machine)
+    spread = KernelProblem(take(1e4 * X), Gaussian(0.4), formulation)
     assert spread.dtype is np.float64
     assert solve(spread, Smo(), Limits(tol=1e-4)).status is Status.CONVERGED
 

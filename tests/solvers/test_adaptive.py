@@ -81,8 +81,8 @@ def test_dense_rows_take_the_steps_of_the_textbook(method, loss, bias):
     Z = np.hstack([X, np.ones((30, 1))]) if bias != "none" else X
 
     def gradient(w, i):
-        pull = 30 * problem.C[i] * y[i] * problem.loss.slope(y[i] * Z[i : i + 1] @ w)
-        return lam * (primal.ridge * w + pull * Z[i])
+        bias_curvature = 30 * problem.C[i] * y[i] * problem.loss.slope(y[i] * Z[i : i + 1] @ w)
+        return lam * (primal.ridge * w + bias_curvature * Z[i])
 
     solver = find_solver("adaptive", {"method": method, "step": 0.02})
     state, rng = solver.start(problem), np.random.default_rng(0)

@@ -29,12 +29,12 @@ from maxmargin.loop import streaming as out_of_core
 from maxmargin.problems.certificate import Point, certify
 from maxmargin.problems.linear import pose
 from maxmargin.problems.losses import find_loss
-from maxmargin.problems.streamed import Ride, Streamed
+from maxmargin.problems.streamed import Streamed, StreamedCertificate
 from maxmargin.solvers.streaming.cached_loops import CacheTrainer
 from maxmargin.solvers.streaming.dual_variables import HELD, spelt_out, variables_of
 from maxmargin.solvers.streaming.row_cache import RowCache
 from maxmargin.system import budget
-from maxmargin.system.budget import LEAST, Budget, checked_memory, words
+from maxmargin.system.budget import LEAST, Budget, checked_memory, shown_size
 from maxmargin.system.buffers import FileMap, memory_of
 
 TIGHT = "4.2MB"
@@ -183,7 +183,7 @@ def test_a_ride_adds_up_both_objectives(loss, bias, tmp_path):
     if bias == "free":
         alpha[y > 0] *= alpha[y < 0].sum() / alpha[y > 0].sum()
     b = 0.3 if bias != "none" else 0.0
-    ride = Ride(problem, w, b, 0.5, np.zeros(6))
+    ride = StreamedCertificate(problem, w, b, 0.5, np.zeros(6))
     for block in problem.source.blocks():
         part = slice(block.first, block.first + len(block.labels))
         ride.add(block.rows, block.labels.astype(float), alpha[part], block.first)
@@ -198,7 +198,7 @@ def test_an_alpha_that_is_not_balanced_bounds_nothing_for_a_free_bias(tmp_path):
     X, y = overlapping(n=50)
     maxmargin.write(tmp_path / "a", X, y)
     problem = Streamed(open_source(tmp_path / "a"), 1.0, find_loss("hinge"), "free")
-    ride = Ride(problem, np.zeros(5), 0.0, 1.0, np.zeros(5))
+    ride = StreamedCertificate(problem, np.zeros(5), 0.0, 1.0, np.zeros(5))
     for block in problem.source.blocks():
         ride.add(block.rows, block.labels.astype(float), np.where(y > 0, 1.0, 0.0), block.first)
     assert ride.certificate().dual == -np.inf
@@ -315,7 +315,7 @@ def test_sizes_are_read_as_people_write_them():
     for text, size in (("500MB", 500e6), ("1.5 GiB", 1.5 * 2**30), (5_000_000, 5e6), ("8e6", 8e6), ("5m", 5e6)):
         assert checked_memory(text).total == int(size)
     assert checked_memory(None) is None
-    assert [words(size) for size in (12_345_678, 5_000_000, 999, 2e9)] == ["12.4MB", "5MB", "999B", "2GB"]
+    assert [shown_size(size) for size in (12_345_678, 5_000_000, 999, 2e9)] == ["12.4MB", "5MB", "999B", "2GB"]
 
 
 def test_a_wrong_line_deep_in_the_file_is_named_and_the_checkpoint_stays_usable(file, tmp_path):

@@ -88,10 +88,10 @@ def test_what_they_cannot_do_is_said():
 
 def test_few_rows_of_the_kernel_are_enough(monkeypatch):
     """Rows are computed again when no more can be held, and nothing else changes."""
-    rows, machine = take(X), c_svc(y, np.full(len(y), 2.0))
+    rows, formulation = take(X), c_svc(y, np.full(len(y), 2.0))
     monkeypatch.setattr("maxmargin.kernels.held_rows.FEWEST", 4)
     many, few = (
-        solve(KernelProblem(rows, Gaussian(0.5), machine, cache), WITH_KERNELS["smo_simple"], Limits(max_epochs=5))
+        solve(KernelProblem(rows, Gaussian(0.5), formulation, cache), WITH_KERNELS["smo_simple"], Limits(max_epochs=5))
         for cache in (None, 1.0)
     )
     assert np.array_equal(few.alpha, many.alpha)

@@ -7,7 +7,7 @@ from problems import EVERY_BIAS, EVERY_LOSS, STORAGES, overlapping, posed
 from maxmargin.loop.solve import Limits, solve
 from maxmargin.problems.certificate import primal_of
 from maxmargin.solvers import find_solver
-from maxmargin.solvers.dual.dual_coordinate import LATE, pull
+from maxmargin.solvers.dual.dual_coordinate import LATE, bias_curvature
 
 
 @pytest.mark.parametrize("loss", EVERY_LOSS)
@@ -26,7 +26,7 @@ def test_alpha_stays_in_its_box_and_w_and_the_balance_follow_from_it(loss, bias,
         assert np.allclose(state.w, w, rtol=1e-9, atol=1e-9 * np.sum(state.alpha))
         assert state.balance == pytest.approx(float(state.alpha @ y), abs=1e-9 * np.sum(state.alpha))
         if bias == "regularised":
-            assert state.b == pytest.approx(pull(problem) * state.balance, abs=1e-9 * np.sum(state.alpha))
+            assert state.b == pytest.approx(bias_curvature(problem) * state.balance, abs=1e-9 * np.sum(state.alpha))
     assert leaps, "there was no leap worth the name"
 
 

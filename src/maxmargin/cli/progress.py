@@ -13,7 +13,7 @@ from math import log
 from typing import Any
 
 from maxmargin.loop.record import Reading, Record
-from maxmargin.system.budget import words as size_words
+from maxmargin.system.budget import shown_size
 
 SECONDS_BETWEEN_LINES = 2.0
 
@@ -37,7 +37,7 @@ def fraction(gap: float, tol: float) -> float:
     return min(max(log(max(gap, tol)) / log(tol), 0.0), 1.0) if tol < 1.0 else 1.0
 
 
-def words(record: Record) -> str:
+def as_text(record: Record) -> str:
     """A record in words."""
     name = f"{record.problem}: " if record.problem else ""
     gap = max(record.best.relative_gap, 0.0)
@@ -49,7 +49,7 @@ def words(record: Record) -> str:
 
 def reading_words(reading: Reading) -> str:
     """How far a training from files is."""
-    done = f" {reading.read / reading.size:.0%} of {size_words(reading.size)}" if reading.size else ""
+    done = f" {reading.read / reading.size:.0%} of {shown_size(reading.size)}" if reading.size else ""
     return (
         f"pass {reading.passes + 1}{done}, cache {reading.fill:.0%}, {reading.evicted:,} evicted, "
         f"{reading.updates:.3g} steps/s"
@@ -65,7 +65,7 @@ def counting(size: int, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         nonlocal last
         if not quiet and time.monotonic() - last >= SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            done = f"{read / size:.0%} of {size_words(size)}, " if size else ""
+            done = f"{read / size:.0%} of {shown_size(size)}, " if size else ""
             print(f"{done}{rows:,} rows", file=sys.stderr, flush=True)
 
     yield show
@@ -87,7 +87,7 @@ def live_bar(tol: float) -> Iterator[Show]:
         task = bar.add_task("preparing (the first run on a machine compiles for a few seconds)", total=1.0)
 
         def show(record: Record) -> None:
-            bar.update(task, completed=fraction(record.best.relative_gap, tol), description=words(record))
+            bar.update(task, completed=fraction(record.best.relative_gap, tol), description=as_text(record))
 
         yield show
 
@@ -100,6 +100,6 @@ def lines() -> Show:
         nonlocal last
         if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            print(f"{words(record)}, {record.seconds:.1f} s", file=sys.stderr, flush=True)
+            print(f"{as_text(record)}, {record.seconds:.1f} s", file=sys.stderr, flush=True)
 
     return show

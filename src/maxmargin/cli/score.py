@@ -26,13 +26,13 @@ def score(
 
     loaded = load(model)
     blocks = blocks_for(loaded, file, zero_based, threads, label, labels)
-    if isinstance(loaded, KernelFunction) and loaded.machine != ONE_CLASS:
+    if isinstance(loaded, KernelFunction) and loaded.formulation != ONE_CLASS:
         pairs = []
         for block in blocks:
             if block.labels.dtype.kind not in "biuf":
                 first = block.labels[0]
                 raise DataError(
-                    f"{file}: its labels are text, '{first}' say: {loaded.machine} is scored against numbers"
+                    f"{file}: its labels are text, '{first}' say: {loaded.formulation} is scored against numbers"
                 )
             pairs.append((loaded.decide(block.rows, threads), block.labels))
         figures = errors(pairs)

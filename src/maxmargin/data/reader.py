@@ -17,7 +17,7 @@ from maxmargin.data.rows import Rows
 WAITING = 2  # blocks that wait for the trainer
 
 
-class Brought(NamedTuple):
+class Block(NamedTuple):
     """Rows that the reader brings; what part of the file is read."""
 
     rows: Rows
@@ -32,22 +32,22 @@ class PassEnd(NamedTuple):
     rows: int
 
 
-Passes = Callable[[], Generator[Brought | PassEnd]]
+Passes = Callable[[], Generator[Block | PassEnd]]
 
 
-class Inline:
+class InlineReader:
     """The reader in the trainer's own thread: a block when asked for."""
 
     def __init__(self, passes: Passes) -> None:
         self.items = passes()
 
-    def __enter__(self) -> Inline:
+    def __enter__(self) -> InlineReader:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.items.close()
 
-    def bring(self, wait: bool) -> Brought | PassEnd | None:
+    def bring(self, wait: bool) -> Block | PassEnd | None:
         """The next block."""
         return next(self.items)
 
@@ -55,15 +55,15 @@ class Inline:
         """Begin the next pass."""
 
 
-class Beside:
+class ReaderThread:
     """The reader in a thread beside: what it has read waits in a short queue."""
 
     def __init__(self, passes: Passes) -> None:
         self.passes, self.stop, self.next_pass = passes, Event(), Event()
-        self.queue: Queue[Brought | PassEnd | BaseException] = Queue(WAITING)
+        self.queue: Queue[Block | PassEnd | BaseException] = Queue(WAITING)
         self.thread = Thread(target=self.run, name="maxmargin-reader", daemon=True)
 
-    def __enter__(self) -> Beside:
+    def __enter__(self) -> ReaderThread:
         self.thread.start()
         return self
 
@@ -85,7 +85,7 @@ class Beside:
         except BaseException as error:
             self.put(error)
 
-    def put(self, item: Brought | PassEnd | BaseException) -> None:
+    def put(self, item: Block | PassEnd | BaseException) -> None:
         """Wait for room in the queue, unless it is over."""
         while not self.stop.is_set():
             try:
@@ -94,7 +94,7 @@ class Beside:
             except Full:
                 continue
 
-    def bring(self, wait: bool) -> Brought | PassEnd | None:
+    def bring(self, wait: bool) -> Block | PassEnd | None:
         """What waits, if anything; where there is nothing else to do, wait for it, but not for ever."""
         try:
             item = self.queue.get(timeout=0.1) if wait else self.queue.get_nowait()

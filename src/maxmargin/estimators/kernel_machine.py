@@ -20,7 +20,7 @@ from maxmargin.kernels.points import matrix_of
 from maxmargin.loop.interrupts import noticed
 from maxmargin.loop.solve import Outcome
 from maxmargin.models.kernel_function import ONE_CLASS, KernelFunction
-from maxmargin.problems.kernel import Machine
+from maxmargin.problems.kernel import Formulation
 from maxmargin.results import Result
 from maxmargin.settings import checked_cache, checked_limits
 from maxmargin.solvers import find_solver
@@ -59,15 +59,15 @@ class KernelMachine(BaseEstimator):
     def _weights(self, sample_weight: Any, X: Any) -> np.ndarray:
         return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
 
-    def _fit_function(self, rows: Rows, kernel: Kernel, machine: Machine) -> None:
+    def _fit_function(self, rows: Rows, kernel: Kernel, formulation: Formulation) -> None:
         """Train one machine and describe it as scikit-learn does."""
         run = self._run()
-        centre = kernel_centre(kernel, rows, balanced=machine.kind != ONE_CLASS)
+        centre = kernel_centre(kernel, rows, balanced=formulation.kind != ONE_CLASS)
         near = rows if centre is None else shifted(rows, centre)
         with noticed() as interrupt:
-            outcome = replace(run, interrupt=interrupt).solve(near, kernel, machine)
+            outcome = replace(run, interrupt=interrupt).solve(near, kernel, formulation)
         self.result_: Any = outcome
-        self.model_ = function_of(rows, kernel, outcome, run.words(rows, machine.kind, [outcome]), centre)
+        self.model_ = function_of(rows, kernel, outcome, run.summary(rows, formulation.kind, [outcome]), centre)
         self.support_ = self.model_.support.astype(np.int32)
         self.support_vectors_ = matrix_of(self.model_.vectors)
         self.n_support_ = np.array([len(self.support_)], dtype=np.int32)

@@ -21,7 +21,7 @@ from maxmargin.kernels.points import matrix_of
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.linear import LabelModel
 from maxmargin.problems.formulations import c_svc, largest_nu, nu_svc
-from maxmargin.problems.kernel import Machine
+from maxmargin.problems.kernel import Formulation
 from maxmargin.problems.linear import penalty
 from maxmargin.results import Result
 from maxmargin.settings import checked_limits, checked_seed
@@ -216,7 +216,7 @@ class SVC(Classifier):
             if approximation is not None:
                 self._fit_approximated(X, y, sample_weight, approximation)
             else:
-                said = {"machine": "C-SVC", "C": float(self.C)}
+                said = {"formulation": "C-SVC", "C": float(self.C)}
                 self._fit(X, y, sample_weight, lambda y, C, *_: c_svc(y, C), self.C, said)
         return self
 
@@ -299,10 +299,10 @@ class NuSVC(Classifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVC:
         """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
 
-        def make(y: np.ndarray, weights: np.ndarray, classes: tuple[Any, Any], part: bool) -> Machine:
+        def make(y: np.ndarray, weights: np.ndarray, classes: tuple[Any, Any], part: bool) -> Formulation:
             nu = min(self.nu, largest_nu(y, weights)) if part else self.nu  # a part may have a rarer class
             return nu_svc(y, weights, nu, classes)
 
         with interruptible(self.on_interrupt):
-            self._fit(X, y, sample_weight, make, 1.0, {"machine": "nu-SVC", "nu": self.nu})
+            self._fit(X, y, sample_weight, make, 1.0, {"formulation": "nu-SVC", "nu": self.nu})
         return self

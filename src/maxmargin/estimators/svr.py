@@ -107,9 +107,9 @@ class SVR(Regressor):
         if not (is_number(self.epsilon) and 0.0 <= self.epsilon < np.inf):
             raise ParameterError(f"epsilon={self.epsilon!r} must be a number, 0 or above: how far off costs nothing")
         rows, z, weights = self._examples(X, y, sample_weight)
-        machine = epsilon_svr(z, self.C * weights, float(self.epsilon))
+        formulation = epsilon_svr(z, self.C * weights, float(self.epsilon))
         with interruptible(self.on_interrupt):
-            self._fit_function(rows, self._kernel(rows, weights), machine)
+            self._fit_function(rows, self._kernel(rows, weights), formulation)
         return self
 
 

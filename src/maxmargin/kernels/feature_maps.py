@@ -18,7 +18,7 @@ import numpy as np
 
 from maxmargin.data.rows import Dense, Rows, count_columns, count_rows
 from maxmargin.data.take import read_only
-from maxmargin.kernels.functions import Gaussian, Kernel, kernel_of, words_of
+from maxmargin.kernels.functions import Gaussian, Kernel, kernel_metadata, kernel_of
 from maxmargin.kernels.points import Few, Points, parts_of, points_of, products
 from maxmargin.kernels.support_vectors import tensors_of, vectors_of
 from maxmargin.kernels.tiles import rows_of_kernel
@@ -169,21 +169,21 @@ def by_lines(work: Callable[[slice], None], count: int, threads: int) -> None:
         on_threads(threads, lambda start: work(slice(start, min(start + LINES, count))), range(0, count, LINES))
 
 
-def words_of_map(features: FeatureMap) -> dict[str, Any]:
+def map_metadata(features: FeatureMap) -> dict[str, Any]:
     """What its arrays do not say, for a file."""
-    return {"name": features.name, "d": features.d, "kernel": words_of(features.kernel)}
+    return {"name": features.name, "d": features.d, "kernel": kernel_metadata(features.kernel)}
 
 
-def map_of(tensors: dict[str, np.ndarray], words: dict[str, Any]) -> FeatureMap:
+def map_of(tensors: dict[str, np.ndarray], metadata: dict[str, Any]) -> FeatureMap:
     """The map of a file's tensors and words, if they fit together."""
-    kernel, d = kernel_of(section(words, "kernel")), size(words, "d")
-    if words.get("name") == FourierMap.name:
+    kernel, d = kernel_of(section(metadata, "kernel")), size(metadata, "d")
+    if metadata.get("name") == FourierMap.name:
         frequencies = checked_array(tensors, "frequencies", REAL, 2)
         if len(frequencies) != d or not isinstance(kernel, Gaussian):
             raise ValueError(f"frequencies of shape {frequencies.shape} for {kernel}")
         return FourierMap(kernel, frequencies)
     landmarks, whitening = vectors_of(tensors, d, kernel), checked_array(tensors, "whitening", REAL, 2)
     fits = len(whitening) == count_rows(landmarks) and kernel.by_products and kernel.definite
-    if words.get("name") != NystromMap.name or not fits:
-        raise ValueError(f"features {short(words.get('name'))} for {kernel}")
+    if metadata.get("name") != NystromMap.name or not fits:
+        raise ValueError(f"features {short(metadata.get('name'))} for {kernel}")
     return NystromMap(kernel, landmarks, whitening)

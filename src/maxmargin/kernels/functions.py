@@ -359,18 +359,18 @@ def check_square(rows: Rows) -> None:
             )
 
 
-def words_of(kernel: Kernel) -> dict[str, Any]:
+def kernel_metadata(kernel: Kernel) -> dict[str, Any]:
     """The kernel as words, for a file."""
     if isinstance(kernel, Custom):
         raise ParameterError("a model with a kernel that is a Python function cannot be saved: no file holds code")
     return {"name": kernel.name, **asdict(kernel)}  # type: ignore[call-overload]
 
 
-def kernel_of(words: dict[str, Any]) -> Kernel:
-    """The kernel that `words_of` described."""
+def kernel_of(metadata: dict[str, Any]) -> Kernel:
+    """The kernel that `kernel_metadata` described."""
     kinds: dict[str, Any] = {kind.name: kind for kind in (Linear, Polynomial, Gaussian, Sigmoid, Precomputed)}
-    rest = {name: value for name, value in words.items() if name != "name"}
-    if not isinstance(words.get("name"), str) or words["name"] not in kinds:
+    rest = {name: value for name, value in metadata.items() if name != "name"}
+    if not isinstance(metadata.get("name"), str) or metadata["name"] not in kinds:
         raise ValueError(f"the kernel is not one of {', '.join(kinds)}")
     for name, value in rest.items():
         checked_number(name, value)
@@ -379,4 +379,4 @@ def kernel_of(words: dict[str, Any]) -> Kernel:
     degree = rest.get("degree", 1)
     if type(degree) is not int or not 1 <= degree <= MOST_DEGREE:
         raise ValueError(f"degree of the kernel is {degree}, not a whole number from 1 to {MOST_DEGREE}")
-    return kinds[words["name"]](**rest)  # type: ignore[no-any-return]
+    return kinds[metadata["name"]](**rest)  # type: ignore[no-any-return]

@@ -58,7 +58,7 @@ def save_run(path: Path, run: Run, identity: dict[str, Any]) -> None:
     """Write the run, atomically."""
     state = {item.name: getattr(run.state, item.name) for item in fields(run.state)}
     tensors = {f"state.{name}": value for name, value in state.items() if isinstance(value, np.ndarray)}
-    words: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "identity": identity,
         "state": {name: value for name, value in state.items() if not isinstance(value, np.ndarray)},
         "rng": run.rng.bit_generator.state,
@@ -67,31 +67,31 @@ def save_run(path: Path, run: Run, identity: dict[str, Any]) -> None:
     }
     if run.best:
         tensors |= {"best.w": run.best.w, "best.alpha": run.best.alpha}
-        words["best"] = {"b": run.best.b, "certificate": asdict(run.best.certificate)}
-    write_tensors(path, KIND, tensors, words)
+        metadata["best"] = {"b": run.best.b, "certificate": asdict(run.best.certificate)}
+    write_tensors(path, KIND, tensors, metadata)
 
 
 def load_run(path: Path, fresh: Any, problem: Problem | KernelProblem, identity: dict[str, Any]) -> Run:
     """Read a run, if it is one of this problem, solver and seed; its parts must be like those of a `fresh` state."""
-    tensors, words = read_tensors(path, KIND)
+    tensors, metadata = read_tensors(path, KIND)
     with refusing(path):
-        check_identity(path, words["identity"], identity)
+        check_identity(path, metadata["identity"], identity)
         arrays = {name.removeprefix("state."): value for name, value in tensors.items() if name.startswith("state.")}
-        check_state(fresh, arrays, words["state"], problem)
+        check_state(fresh, arrays, metadata["state"], problem)
         rng = np.random.default_rng()
-        rng.bit_generator.state = words["rng"]
-        run = Run(type(fresh)(**arrays, **words["state"]), rng)
-        check_loop(words["loop"], {name: getattr(run, name) for name in LOOP})
-        best = words.get("best")
+        rng.bit_generator.state = metadata["rng"]
+        run = Run(type(fresh)(**arrays, **metadata["state"]), rng)
+        check_loop(metadata["loop"], {name: getattr(run, name) for name in LOOP})
+        best = metadata.get("best")
         if best:
             check_objectives(best["certificate"])
             certificate = Certificate(**best["certificate"])
             run.best = Best(tensors["best.w"], float(best["b"]), tensors["best.alpha"], certificate)
             check_best(run.best.w, run.best.b, run.best.alpha, certificate, problem)
-        history = [recall(record) for record in words["history"]]
+        history = [recall(record) for record in metadata["history"]]
         if history and not best:
             raise ValueError("it has certificates and no best model")
-        return replace(run, **words["loop"], history=history)
+        return replace(run, **metadata["loop"], history=history)
 
 
 @contextmanager
@@ -139,8 +139,8 @@ def recall(record: dict[str, Any]) -> Record:
 def fingerprint(problem: Problem | KernelProblem, solver: str, seed: int) -> dict[str, Any]:
     """What makes this run this run: the data by digest, the problem and the solver by name."""
     digest = hashlib.blake2b(digest_size=16)
-    for array in (*problem.rows, *problem.numbers):
+    for array in (*problem.rows, *problem.arrays):
         digest.update(
             np.ascontiguousarray(array).data.cast("B") if isinstance(array, np.ndarray) else repr(array).encode()
         )
-    return {**problem.words, "solver": solver, "seed": seed, "data": digest.hexdigest()}
+    return {**problem.summary, "solver": solver, "seed": seed, "data": digest.hexdigest()}

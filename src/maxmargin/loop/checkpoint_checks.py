@@ -24,7 +24,7 @@ LIKE = {
 }  # arrays that are empty at the start, and those whose lengths they take later  # fmt: skip
 OF_THE_DATA = {"used"}  # arrays that are the same in every run on these data
 PASS_NUMBERS = {
-    "b": 0.0, "pull": 0.0, "width": 0.0, "seconds": 0.0, "visited": 0, "nnz": 0, "input_d": 0, "passes": 0,
+    "b": 0.0, "bias_curvature": 0.0, "width": 0.0, "seconds": 0.0, "visited": 0, "nnz": 0, "input_d": 0, "passes": 0,
 }  # what a streamed run keeps, by type  # fmt: skip
 LARGEST_COUNT = 1 << 53  # above it float64 does not hold every whole number
 BOX_ROUNDING = 1e-9  # part of the largest α by which one may be outside its box: certificates clip, sums round
@@ -93,7 +93,7 @@ def shapes(name: str, like: np.ndarray, fresh: Any, problem: Any) -> set[tuple[i
         twin = "used" if name == "total" and hasattr(fresh, "used") else LIKE[name]
         return {(0,), getattr(fresh, twin).shape}
     if isinstance(problem, KernelProblem):
-        return {(0,), (max(len(problem.machine.sums), 1),)}
+        return {(0,), (max(len(problem.formulation.sums), 1),)}
     return {(0,), (problem.n,), (problem.d,), (problem.d + 1,)}
 
 
@@ -144,7 +144,7 @@ def check_best(w: np.ndarray, b: float, alpha: np.ndarray, certificate: Certific
     kernel = isinstance(problem, KernelProblem)
     check_vector("best.w", w, problem.n + 1 if kernel else problem.d)
     check_vector("best.alpha", alpha, dual_variables(problem))
-    low, high = (problem.machine.lo, problem.machine.hi) if kernel else (0.0, problem.loss.upper(problem.C))
+    low, high = (problem.formulation.lo, problem.formulation.hi) if kernel else (0.0, problem.loss.upper(problem.C))
     slack = BOX_ROUNDING * float(np.max(np.abs(alpha), initial=0.0))
     if np.any(alpha < low - slack) or np.any(alpha > high + slack):
         raise ValueError("best.alpha is outside its box")
@@ -171,10 +171,10 @@ def check_certificate(w: np.ndarray, b: float, alpha: np.ndarray, claimed: Certi
 
 def dual_variables(problem: Any) -> int:
     """How many dual variables there are: one for each example, or as many as a kernel formulation has."""
-    return len(problem.machine.lo) if isinstance(problem, KernelProblem) else int(problem.n)
+    return len(problem.formulation.lo) if isinstance(problem, KernelProblem) else int(problem.n)
 
 
-def check_passes(tensors: dict[str, np.ndarray], words: dict[str, Any], top: float) -> None:
+def check_passes(tensors: dict[str, np.ndarray], metadata: dict[str, Any], top: float) -> None:
     """A streamed run must have an α in its box and a mark for each example, finite weights and finite numbers."""
     alpha, w, marks = tensors["alpha"], tensors["w"], tensors["marks"]
     check_vector("alpha", alpha, alpha.size)
@@ -184,11 +184,11 @@ def check_passes(tensors: dict[str, np.ndarray], words: dict[str, Any], top: flo
     if np.any(alpha < 0.0) or np.any(alpha > top):
         raise ValueError("alpha is outside its box")
     for name, fresh in PASS_NUMBERS.items():
-        check_number(name, words[name], fresh)
-        if not 0.0 <= words[name] < np.inf and name != "b":
-            raise ValueError(f"{name} is {words[name]!r}")
-    if not np.isfinite(words["b"]):
-        raise ValueError(f"b is {words['b']!r}")
+        check_number(name, metadata[name], fresh)
+        if not 0.0 <= metadata[name] < np.inf and name != "b":
+            raise ValueError(f"{name} is {metadata[name]!r}")
+    if not np.isfinite(metadata["b"]):
+        raise ValueError(f"b is {metadata['b']!r}")
     if {"shifted", "centre"} & set(tensors):
         check_shift(tensors["shifted"], tensors["centre"], len(w))
 

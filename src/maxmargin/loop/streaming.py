@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.far_columns import Shift
-from maxmargin.data.reader import Beside, Brought, Inline, PassEnd
+from maxmargin.data.reader import Block, InlineReader, PassEnd, ReaderThread
 from maxmargin.data.rows import count_columns, count_stored
 from maxmargin.data.source import Place, RowBlock
 from maxmargin.errors import FileError, ParameterError
@@ -31,16 +31,16 @@ from maxmargin.loop.checkpoint_checks import check_passes
 from maxmargin.loop.record import Reading, Record
 from maxmargin.loop.solve import Callback, Keeping, Limits, Outcome, hopeless, progressed, warn_once
 from maxmargin.problems.certificate import Certificate, joined
-from maxmargin.problems.streamed import NARROWER, WIDTH, Ride, Streamed, TwoSides, find_shift
+from maxmargin.problems.streamed import NARROWER, WIDTH, Streamed, StreamedCertificate, TwoSides, find_shift
 from maxmargin.solvers.streaming.dual_variables import POSITIVE
 from maxmargin.solvers.streaming.row_cache import RowTooLongError
-from maxmargin.solvers.streaming.state import Method, Passing
+from maxmargin.solvers.streaming.state import Method, StreamState
 from maxmargin.status import Status
-from maxmargin.system.budget import Budget, words
+from maxmargin.system.budget import Budget, shown_size
 from maxmargin.system.buffers import release, reserved, tidy
 from maxmargin.system.overwriting import holds_something
 from maxmargin.system.rounding import LOSS, gamma
-from maxmargin.system.spill_file import Shelf
+from maxmargin.system.spill_file import SpillFile
 from maxmargin.system.tensor_file import read_tensors, write_tensors
 from maxmargin.system.threads import in_order
 
@@ -55,7 +55,7 @@ PIECES = 0.25  # values of longer rows at a time, for each byte of a block
 
 
 @dataclass(eq=False)
-class PassedOutcome(Outcome):
+class StreamedOutcome(Outcome):
     """Where a training ended: also the labels it met, how many passes it took, which examples are positive, and d."""
 
     sides: TwoSides
@@ -67,7 +67,7 @@ class PassedOutcome(Outcome):
     shift: Shift | None
 
 
-class Course:
+class StreamingRun:
     """One training: the state, the reader and the trainer."""
 
     def __init__(
@@ -87,14 +87,14 @@ class Course:
         self.problem, self.limits, self.budget, self.sides = problem, limits, budget, sides
         self.callback, self.interrupt, self.keeping = callback, interrupt, keeping
         self.identity = run_identity(problem, sides, method, seed)
-        self.state = Passing(problem, budget)
+        self.state = StreamState(problem, budget)
         self.trainer = method.trainer(self.state, np.random.default_rng(seed))
         self.shuffles, self.places = np.random.default_rng([seed, 1]), list[Place]()
         self.inline = threads == 1 or method.reads_blocks
         self.helpers, self.parsers = 0, 0 if self.inline else budget.parsers(threads)
-        self.ride: Ride | None = None
+        self.ride: StreamedCertificate | None = None
         self.point, self.sums = (reserved(budget.total // 8, np.float64, budget.huge) for _ in range(2))
-        self.kept = Shelf()
+        self.kept = SpillFile()
         self.point_b, self.kept_b, self.width = 0.0, 0.0, WIDTH
         self.best = Certificate(np.inf, 0.0)
         self.history: list[Record] = []
@@ -124,7 +124,7 @@ class Course:
         """How many values of longer rows are made at a time."""
         return PIECES * self.budget.block
 
-    def go(self) -> PassedOutcome:
+    def go(self) -> StreamedOutcome:
         """Read and train until there is a reason to stop."""
         check_keeping(self.keeping, self.identity)
         if self.keeping.checkpoint and self.keeping.resume and holds_something(self.keeping.checkpoint):
@@ -133,7 +133,7 @@ class Course:
             self.problem = replace(self.problem, shift=find_shift(self.problem, self.most, self.end_asked))
             tidy()  # the reader thread takes memory of its own
             self.pass_began = time.perf_counter()
-        reader = Inline(self.pass_over) if self.inline else Beside(self.pass_over)
+        reader = InlineReader(self.pass_over) if self.inline else ReaderThread(self.pass_over)
         status = Status.CONVERGED if self.best.meets(self.limits.tol) else None
         with closing(self.kept):
             with reader:
@@ -141,7 +141,7 @@ class Course:
                     status = self.turn(reader)
             return self.finish(status)
 
-    def turn(self, reader: Inline | Beside) -> Status | None:
+    def turn(self, reader: InlineReader | ReaderThread) -> Status | None:
         """Take what the reader has brought, work a little, look whether to stop."""
         before = time.perf_counter()
         brought = reader.bring(wait=not self.trainer.busy or self.steps_left() == 0)
@@ -156,12 +156,12 @@ class Course:
             self.take_in(brought)
             steps, left = self.trainer.steps_for(len(brought.y)), self.steps_left()
             self.trainer.work(steps if left is None else min(steps, left))
-        self.state.relax(len(brought.y) if isinstance(brought, Brought) else 0)
+        self.state.relax(len(brought.y) if isinstance(brought, Block) else 0)
         return self.end_asked() or self.look()
 
-    def take_in(self, brought: Brought) -> None:
+    def take_in(self, brought: Block) -> None:
         """Hand rows to the trainer."""
-        if self.state.pull == 0.0 and self.state.expected == 0.0:
+        if self.state.bias_curvature == 0.0 and self.state.expected == 0.0:
             self.state.expect(brought.rows, brought.read / max(self.problem.source.size, brought.read, 1))
         self.state.meet(brought.rows, brought.first)
         if self.passes == 0:
@@ -174,7 +174,7 @@ class Course:
             self.trainer.take_in(brought.rows, brought.y, brought.first)
         except RowTooLongError as error:
             enough = self.budget.least(max(self.state.n, self.state.expected), self.state.d, error.size)
-            raise ParameterError(f"{self.problem.source.name}: {error} to {words(enough)} or more") from error
+            raise ParameterError(f"{self.problem.source.name}: {error} to {shown_size(enough)} or more") from error
 
     def steps_left(self) -> int | None:
         """How many dual steps the epoch limit leaves; None while it leaves more than are taken at once."""
@@ -183,7 +183,7 @@ class Course:
             return None
         return max(int(limit * self.state.n) - self.state.visited, 0)
 
-    def pass_over(self) -> Generator[Brought | PassEnd]:
+    def pass_over(self) -> Generator[Block | PassEnd]:
         """The reader's side: every pass, block by block, with the sums of the certificate on the way."""
         while True:
             rows, ride = 0, self.ride
@@ -197,7 +197,7 @@ class Course:
                             raise changed(self.problem, self.state.n)
                         ride.add(longer, y, self.state.frozen[first : first + len(y)], first)
                     rows += len(y)
-                    yield Brought(longer, y, first, block.read)
+                    yield Block(longer, y, first, block.read)
             yield PassEnd(rows)
 
     def blocks(self) -> Iterator[RowBlock]:
@@ -287,7 +287,7 @@ class Course:
         self.point[: state.d] = state.w
         b = self.ride.b if self.ride is not None and not self.ride.at_an_end else state.b
         tried = b if self.problem.bias == "free" and self.ride is not None else state.b
-        self.ride = Ride(self.problem, self.point[: state.d], tried, self.width, self.sums[: state.d])
+        self.ride = StreamedCertificate(self.problem, self.point[: state.d], tried, self.width, self.sums[: state.d])
 
     def end_asked(self) -> Status | None:
         """An interrupt, or the time limit."""
@@ -320,7 +320,7 @@ class Course:
         )
         return Record(self.problem.name, self.epochs, self.seconds, certificate, self.best, reading=reading)
 
-    def finish(self, status: Status) -> PassedOutcome:
+    def finish(self, status: Status) -> StreamedOutcome:
         """The best point, if a pass has proved one; else where the trainer stands, with nothing proved of it."""
         self.trainer.write_back()
         if self.keeping.checkpoint and self.passes:
@@ -331,7 +331,7 @@ class Course:
         proved = self.proved or self.best.meets(self.limits.tol)
         w, b = self.weights(proved), self.kept_b if proved else state.b
         certificate = self.best if proved else Certificate(np.inf, max(self.best.dual, 0.0))
-        return PassedOutcome(
+        return StreamedOutcome(
             w, b, state.frozen[: state.n], certificate, status, self.epochs, self.seconds, self.history,
             self.sides, self.passes, state.marks[: state.n], state.d, self.nnz, self.input_d,
             self.problem.shift,
@@ -354,32 +354,32 @@ class Course:
         tensors = {"w": state.w, "alpha": state.alphas[:n], "marks": state.marks[:n]}
         if self.problem.shift is not None:
             tensors |= {"shifted": self.problem.shift.columns, "centre": self.problem.shift.values}
-        words = {
-            "identity": self.identity, "b": state.b, "pull": state.pull, "visited": state.visited,
+        metadata = {
+            "identity": self.identity, "b": state.b, "bias_curvature": state.bias_curvature, "visited": state.visited,
             "width": self.width,
             "nnz": self.nnz, "input_d": self.input_d, "passes": self.passes, "seconds": self.seconds,
             "seen": self.sides.seen,
             "history": [asdict(record) for record in self.history],
         }  # fmt: skip
         try:
-            write_tensors(self.keeping.checkpoint, KIND, tensors, words)
+            write_tensors(self.keeping.checkpoint, KIND, tensors, metadata)
         except FileError as error:
             self.warned = warn_once(error, self.warned)
         self.saved = time.perf_counter()
 
     def restore(self, path: Path) -> None:
         """Go on from a checkpoint, if it is of this training; what it had proved is proved anew by the next pass."""
-        tensors, words = read_tensors(path, KIND)
+        tensors, metadata = read_tensors(path, KIND)
         with refusing(path):
-            check_identity(path, words["identity"], self.identity)
-            history = [recall(record) for record in words["history"]]
+            check_identity(path, metadata["identity"], self.identity)
+            history = [recall(record) for record in metadata["history"]]
             alpha, w, marks = tensors["alpha"], tensors["w"], tensors["marks"]
-            check_passes(tensors, words, float(self.state.term.U[0]))
-            if not self.problem.features(words["input_d"]) <= len(w) <= len(self.state.all_w):
+            check_passes(tensors, metadata, float(self.state.term.U[0]))
+            if not self.problem.features(metadata["input_d"]) <= len(w) <= len(self.state.all_w):
                 raise ValueError(f"w has {len(w)} entries")
             if "shifted" in tensors and self.problem.bias != "free":
                 raise ValueError(f"it shifts columns, which bias={self.problem.bias!r} does not allow")
-            self.sides.restore(words["seen"])
+            self.sides.restore(metadata["seen"])
         shift = Shift(tensors["shifted"], tensors["centre"]) if "shifted" in tensors else None
         self.problem = replace(self.problem, shift=shift)
         state = self.state
@@ -388,10 +388,10 @@ class Course:
         state.make_room(state.n)
         state.all_w[: state.d] = w
         state.alphas[: state.n], state.marks[: state.n] = alpha, marks & POSITIVE
-        state.b, state.pull, state.visited = words["b"], words["pull"], words["visited"]
-        self.width = words["width"]
-        self.passes, self.earlier = words["passes"], words["seconds"]
-        self.nnz, self.input_d = words["nnz"], words["input_d"]
+        state.b, state.bias_curvature, state.visited = metadata["b"], metadata["bias_curvature"], metadata["visited"]
+        self.width = metadata["width"]
+        self.passes, self.earlier = metadata["passes"], metadata["seconds"]
+        self.nnz, self.input_d = metadata["nnz"], metadata["input_d"]
         self.history = history
         self.freeze()  # which adds up Σ αy anew
 

@@ -12,7 +12,7 @@ import numpy as np
 from maxmargin.data.columns import shifted
 from maxmargin.data.rows import Rows, count_rows
 from maxmargin.data.take import take
-from maxmargin.kernels.feature_maps import FeatureMap, transform, words_of_map
+from maxmargin.kernels.feature_maps import FeatureMap, map_metadata, transform
 from maxmargin.kernels.functions import Kernel
 from maxmargin.kernels.points import part_of
 from maxmargin.kernels.support_vectors import Widths
@@ -111,4 +111,4 @@ class ApproximateModel(Widths):
         check_replaces_model(path, force)
         centre = {} if self.centre is None else {"input_centre": self.centre}
         tensors = {**self.linear.tensors(), **self.features.tensors(), **centre}
-        write_tensors(path, KIND, tensors, {**self.linear.words(), "features": words_of_map(self.features)})
+        write_tensors(path, KIND, tensors, {**self.linear.metadata(), "features": map_metadata(self.features)})

@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.data.expand import find_expansion
 from maxmargin.problems.certificate import Certificate
-from maxmargin.system.budget import words
+from maxmargin.system.budget import shown_size
 from maxmargin.system.file_checks import REAL, checked_array, real, section, short, size
 
 LABEL_TYPE = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f[248]|U[0-9]{1,9})")
@@ -29,12 +29,14 @@ def centre_in(tensors: dict[str, np.ndarray], d: int, name: str = "centre") -> n
 def training_in(said: Any) -> dict[str, Any]:
     """What is said about the training: sizes are whole numbers."""
     found = section(said, "training")
+    if "machine" in found:  # files of version 0.1
+        found["formulation"] = found.pop("machine")
     for name in ("n", "d", "nnz", "input_d"):
         if name in found:
             size(found, name)
     if not isinstance(found.get("widens", False), bool):
         raise ValueError(f"widens is {short(found['widens'])}, not true or false")
-    for name in ("loss", "machine", "solver", "status"):
+    for name in ("loss", "formulation", "solver", "status"):
         if not isinstance(found.get(name, ""), str):
             raise ValueError(f"{name} is {short(found[name])}, not text")
     return found
@@ -63,7 +65,7 @@ def classes_in(said: Any) -> np.ndarray:
     if kind.kind == "U":
         needed = max((len(label) for label in found if isinstance(label, str)), default=0)
         if kind.itemsize * len(found) > max(4 * needed * len(found), LABEL_BYTES):
-            raise ValueError(f"class_type {name} takes {words(kind.itemsize * len(found))}")
+            raise ValueError(f"class_type {name} takes {shown_size(kind.itemsize * len(found))}")
     classes = np.array(found, dtype=kind)
     if classes.ndim != 1 or classes.tolist() != found:
         raise ValueError(f"classes are not of type {name}")

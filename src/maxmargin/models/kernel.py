@@ -18,7 +18,7 @@ import numpy as np
 from maxmargin.data.rows import Rows, count_rows
 from maxmargin.data.take import take
 from maxmargin.errors import FileError, MaxmarginError
-from maxmargin.kernels.functions import Kernel, kernel_of, words_of
+from maxmargin.kernels.functions import Kernel, kernel_metadata, kernel_of
 from maxmargin.kernels.support_vectors import Expansion, check_places, check_widens, vectors_of
 from maxmargin.kernels.tiles import combination
 from maxmargin.models.file_checks import centre_in, certificate_in, training_in
@@ -141,24 +141,24 @@ class KernelModel(Expansion):
         It replaces only a model; with `force` any file.
         """
         check_replaces_model(path, force)
-        words = {
+        metadata = {
             "classes": self.classes.tolist(),
             "class_type": self.classes.dtype.str,
             "certificate": asdict(self.certificate),
-            "kernel": words_of(self.kernel),
+            "kernel": kernel_metadata(self.kernel),
             "training": self.training,
         }
         tensors = {"n_support": self.n_support, "dual_coef": self.dual_coef, "b": self.b, **self.vector_tensors()}
         if self.sigmoids is not None:
             tensors["sigmoids"] = self.sigmoids
-        write_tensors(path, KIND, tensors, words)
+        write_tensors(path, KIND, tensors, metadata)
 
 
 def kernel_model(
-    path: str | Path, tensors: dict[str, np.ndarray], words: dict[str, Any], classes: np.ndarray
+    path: str | Path, tensors: dict[str, np.ndarray], metadata: dict[str, Any], classes: np.ndarray
 ) -> KernelModel:
     """The model of a file's tensors and words, if they fit together."""
-    kernel, training = kernel_of(section(words, "kernel")), training_in(words)
+    kernel, training = kernel_of(section(metadata, "kernel")), training_in(metadata)
     d = size(training, "d")
     vectors = vectors_of(tensors, d, kernel)
     support, n_support = row_numbers(tensors), row_numbers(tensors, "n_support")
@@ -172,6 +172,6 @@ def kernel_model(
     check_places(kernel, support, d)
     check_widens(training, vectors)
     return KernelModel(
-        classes, vectors, support, n_support, dual_coef, b, kernel, certificate_in(words), training, sigmoids,
+        classes, vectors, support, n_support, dual_coef, b, kernel, certificate_in(metadata), training, sigmoids,
         centre_in(tensors, d),
     )  # fmt: skip

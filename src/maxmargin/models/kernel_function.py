@@ -11,7 +11,7 @@ import numpy as np
 from maxmargin.data.rows import Rows, count_rows
 from maxmargin.data.take import take
 from maxmargin.errors import FileError, MaxmarginError
-from maxmargin.kernels.functions import Kernel, kernel_of, words_of
+from maxmargin.kernels.functions import Kernel, kernel_metadata, kernel_of
 from maxmargin.kernels.support_vectors import Expansion, check_places, check_widens, vectors_of
 from maxmargin.kernels.tiles import combination
 from maxmargin.models.file_checks import centre_in, certificate_in, training_in
@@ -58,9 +58,9 @@ class KernelFunction(Expansion):
         return self.b + self.moved(self.coefficients)
 
     @property
-    def machine(self) -> str:
+    def formulation(self) -> str:
         """What it was trained as."""
-        return str(self.training.get("machine", ""))
+        return str(self.training.get("formulation", ""))
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Its value for each row; that of one class is 0 on the edge of the region, as far as numbers tell."""
@@ -68,18 +68,18 @@ class KernelFunction(Expansion):
         found, vectors = np.full(count_rows(rows), self.b), self.points()
         for part, many in self.parts(rows, threads):
             found[part] += combination(self.kernel, many, vectors, self.coefficients[:, None], threads)[:, 0]
-        if self.machine == ONE_CLASS:
+        if self.formulation == ONE_CLASS:
             found[np.abs(found) <= ROUNDING * abs(self.b)] = 0.0
         return found
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
         """The values; of one class 1 inside the region and on its edge, −1 outside."""
         values = self.decide(X, threads)
-        return np.where(values >= 0.0, 1, -1) if self.machine == ONE_CLASS else values
+        return np.where(values >= 0.0, 1, -1) if self.formulation == ONE_CLASS else values
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """A function has none."""
-        raise MaxmarginError(f"a model of {self.machine} has no probabilities: they are for classes")
+        raise MaxmarginError(f"a model of {self.formulation} has no probabilities: they are for classes")
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write one safetensors file, atomically; the same model gives the same bytes.
@@ -87,19 +87,19 @@ class KernelFunction(Expansion):
         It replaces only a model; with `force` any file.
         """
         check_replaces_model(path, force)
-        words = {
+        metadata = {
             "b": self.b,
             "width": self.width,
             "certificate": asdict(self.certificate),
-            "kernel": words_of(self.kernel),
+            "kernel": kernel_metadata(self.kernel),
             "training": self.training,
         }
-        write_tensors(path, KIND, {"coefficients": self.coefficients, **self.vector_tensors()}, words)
+        write_tensors(path, KIND, {"coefficients": self.coefficients, **self.vector_tensors()}, metadata)
 
 
-def kernel_function(path: str | Path, tensors: dict[str, np.ndarray], words: dict[str, Any]) -> KernelFunction:
+def kernel_function(path: str | Path, tensors: dict[str, np.ndarray], metadata: dict[str, Any]) -> KernelFunction:
     """The function of a file's tensors and words, if they fit together."""
-    kernel, training = kernel_of(section(words, "kernel")), training_in(words)
+    kernel, training = kernel_of(section(metadata, "kernel")), training_in(metadata)
     d = size(training, "d")
     vectors, support = vectors_of(tensors, d, kernel), row_numbers(tensors)
     coefficients = checked_array(tensors, "coefficients", REAL, 1)
@@ -107,5 +107,5 @@ def kernel_function(path: str | Path, tensors: dict[str, np.ndarray], words: dic
     check_widens(training, vectors)
     if not coefficients.shape == support.shape == (count_rows(vectors),):
         raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
-    b, width, centre = real(words, "b"), real(words, "width"), centre_in(tensors, d)
-    return KernelFunction(vectors, support, coefficients, b, width, kernel, certificate_in(words), training, centre)
+    b, width, centre = real(metadata, "b"), real(metadata, "width"), centre_in(tensors, d)
+    return KernelFunction(vectors, support, coefficients, b, width, kernel, certificate_in(metadata), training, centre)

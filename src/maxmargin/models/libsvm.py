@@ -31,7 +31,7 @@ from maxmargin.system.overwriting import check_replaces
 
 TYPES = {"C-SVC": "c_svc", "nu-SVC": "nu_svc"}
 FUNCTIONS = {"one-class": "one_class", "epsilon-SVR": "epsilon_svr", "nu-SVR": "nu_svr"}
-MACHINES = {name: machine for machine, name in (TYPES | FUNCTIONS).items()}
+FORMULATIONS = {name: formulation for formulation, name in (TYPES | FUNCTIONS).items()}
 NAMES = {"linear": "linear", "polynomial": "polynomial", "gaussian": "rbf", "sigmoid": "sigmoid"}
 FIRST = b"svm_type"
 LONGEST_REASON = 120  # characters
@@ -63,7 +63,7 @@ def class_lines(model: KernelModel) -> list[str]:
         raise ParameterError("LIBSVM knows whole numbers as labels only: save as safetensors, or number the classes")
     sigmoids = [] if model.sigmoids is None else zip(("probA", "probB"), model.sigmoids.T.tolist(), strict=True)
     return [
-        *first_lines(TYPES.get(model.training.get("machine", ""), "c_svc"), model.kernel),
+        *first_lines(TYPES.get(model.training.get("formulation", ""), "c_svc"), model.kernel),
         f"nr_class {len(labels)}",
         f"total_sv {len(model.support)}",
         " ".join(["rho", *(repr(-b + 0.0) for b in model.intercept.tolist())]),
@@ -75,7 +75,7 @@ def class_lines(model: KernelModel) -> list[str]:
 
 def function_lines(model: KernelFunction) -> list[str]:
     """All lines before the support vectors of a function."""
-    first = first_lines(FUNCTIONS[model.machine], model.kernel)
+    first = first_lines(FUNCTIONS[model.formulation], model.kernel)
     return [*first, "nr_class 2", f"total_sv {len(model.support)}", f"rho {-model.intercept + 0.0!r}"]
 
 
@@ -120,7 +120,7 @@ def read_libsvm_model(path: str | Path) -> KernelModel | KernelFunction:
     start = next((k for k, line in enumerate(lines) if line.strip() == "SV"), None)
     if start is None:
         raise FileError(f"{path}: is no LIBSVM model: there is no line SV")
-    facts = {words[0]: words[1:] for line in lines[:start] if (words := line.split())}
+    facts = {metadata[0]: metadata[1:] for line in lines[:start] if (metadata := line.split())}
     try:
         return assembled(path, facts, [line.split() for line in lines[start + 1 :] if line.strip()])
     except FileError:
@@ -139,7 +139,7 @@ def short(error: BaseException) -> str:
 def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[str]]) -> KernelModel | KernelFunction:
     """The model of its facts and lines."""
     kind = facts["svm_type"][0]
-    if kind not in MACHINES:
+    if kind not in FORMULATIONS:
         raise FileError(f"{path}: svm_type {kind} is not known")
     kernel = kernel_of_facts(path, facts)
     of_function = kind in FUNCTIONS.values()
@@ -154,7 +154,7 @@ def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[st
     coefficients = np.array([[float(word) for word in line[:count]] for line in lines]).reshape(len(lines), count).T
     if not np.all(np.isfinite(coefficients)):
         raise ValueError("coefficients that are no finite numbers")
-    training = {"machine": MACHINES[kind], "d": rows.d, "widens": True, "n": 0, "nnz": len(rows.values)}
+    training = {"formulation": FORMULATIONS[kind], "d": rows.d, "widens": True, "n": 0, "nnz": len(rows.values)}
     if of_function:
         b, nothing = -finite(facts["rho"], "rho")[0], Certificate(np.inf, -np.inf)
         return KernelFunction(rows, support, coefficients[0], b, 0.0, kernel, nothing, training)

@@ -155,14 +155,14 @@ class LinearModel:
         It replaces only a model; with `force` any file.
         """
         check_replaces_model(path, force)
-        write_tensors(path, KIND, self.tensors(), self.words())
+        write_tensors(path, KIND, self.tensors(), self.metadata())
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Its arrays, for a file."""
         centre = {} if self.centre is None else {"centre": self.centre}
         return {"w": self.w, "b": self.b, "support": self.support, "dual_coef": self.dual_coef, **centre}
 
-    def words(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """The rest, for a file."""
         return {
             "classes": self.classes.tolist(),
@@ -184,25 +184,25 @@ def load(path: str | Path) -> Model:
     """
     if is_libsvm_model(path):
         return read_libsvm_model(path)
-    tensors, words = read_tensors(path, KIND, KERNEL_KIND, FUNCTION_KIND, APPROXIMATE_KIND)
+    tensors, metadata = read_tensors(path, KIND, KERNEL_KIND, FUNCTION_KIND, APPROXIMATE_KIND)
     try:
         if "coefficients" in tensors:
-            return kernel_function(path, tensors, words)
-        classes = classes_in(words)
+            return kernel_function(path, tensors, metadata)
+        classes = classes_in(metadata)
         if "w" not in tensors:
-            return kernel_model(path, tensors, words, classes)
-        model = linear_model(tensors, words, classes)
-        if "features" not in words:
+            return kernel_model(path, tensors, metadata, classes)
+        model = linear_model(tensors, metadata, classes)
+        if "features" not in metadata:
             check_input(model.training, model.d)
             return model
-        return approximate_model(tensors, words, model)
+        return approximate_model(tensors, metadata, model)
     except FileError:
         raise
     except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
         raise FileError(f"{path}: a part of the model is wrong ({error}): it was not written by maxmargin") from error
 
 
-def linear_model(tensors: dict[str, np.ndarray], words: dict[str, Any], classes: np.ndarray) -> LinearModel:
+def linear_model(tensors: dict[str, np.ndarray], metadata: dict[str, Any], classes: np.ndarray) -> LinearModel:
     """The model of a file's tensors and metadata, if they fit together."""
     w, b, dual_coef = (
         checked_array(tensors, name, REAL, ndim) for name, ndim in (("w", 2), ("b", 1), ("dual_coef", 2))
@@ -214,12 +214,14 @@ def linear_model(tensors: dict[str, np.ndarray], words: dict[str, Any], classes:
             f"{len(classes)} classes and {len(support)} support vectors"
         )
     centre = centre_in(tensors, w.shape[1])
-    return LinearModel(classes, w, b, support, dual_coef, certificate_in(words), training_in(words), centre)
+    return LinearModel(classes, w, b, support, dual_coef, certificate_in(metadata), training_in(metadata), centre)
 
 
-def approximate_model(tensors: dict[str, np.ndarray], words: dict[str, Any], linear: LinearModel) -> ApproximateModel:
+def approximate_model(
+    tensors: dict[str, np.ndarray], metadata: dict[str, Any], linear: LinearModel
+) -> ApproximateModel:
     """The model on features that stand for a kernel, if they fit its weights."""
-    features = map_of(tensors, section(words, "features"))
+    features = map_of(tensors, section(metadata, "features"))
     if linear.d != features.components or {"expand", "input_d"} & set(linear.training):
         raise ValueError(f"the features do not fit its weights: {features.components} for {linear.d}")
     return ApproximateModel(features, linear, centre_in(tensors, features.d, "input_centre"))

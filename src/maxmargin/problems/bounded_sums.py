@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.problems.dual_terms import DualTerm, Quadratic, response, worth
+from maxmargin.problems.dual_terms import DualTerm, Quadratic, dual_value, response
 from maxmargin.system.compiled import compiled
 from maxmargin.system.rounding import LOSS, SMALLEST, additions_of_sum, gamma
 from maxmargin.system.threads import on_threads
@@ -102,7 +102,7 @@ def _dual_sums(alpha, y, term, norms, first, last, sums):
         terms, total, balance, reach = 0.0, 0.0, 0.0, 0.0
         for i in range(k * BLOCK, min((k + 1) * BLOCK, alpha.size)):
             a = alpha[i]
-            terms += worth(term, i, a)
+            terms += dual_value(term, i, a)
             total += a
             balance += a * y[i]
             reach += a * norms[i]

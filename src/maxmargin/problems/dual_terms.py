@@ -3,13 +3,13 @@
     Quadratic(U, D)     d_i(α) = α − ½ D_i α²,                              0 ≤ α ≤ U_i
     Entropy(U)          d_i(α) = U log U − α log α − (U−α) log(U−α),        0 ≤ α ≤ U_i
 
-    worth(term, i, α)                      d_i(α)
+    dual_value(term, i, α)                 d_i(α)
     slope(term, i, α)                      d_i′(α)
-    answer(term, i, m)                     the α that belongs to margin m: −C_i ℓ′(m)
+    best_response(term, i, m)              the α that belongs to margin m: −C_i ℓ′(m)
     response(term, i, m)                   C_i ℓ(m), −C_i ℓ′(m) and C_i ℓ″(m)
     softened(term, i, m, α, ε)             the q that maximises  d_i(q) − q m − ½ ε (q−α)², and −dq/dm; entropy: ε = 0
-    excess(term, i, α, m)                  C_i ℓ(m) − d_i(α) + α m ≥ 0: what the example adds to the gap
-    beyond(term, i, α, m)                  how far the margin is beyond where α could move again, below 0 if it can
+    fenchel_young_gap(term, i, α, m)       C_i ℓ(m) − d_i(α) + α m ≥ 0: what the example adds to the gap
+    distance_from_bound(term, i, α, m)     how far the margin is from where α could leave its bound; below 0 if it can
     best(term, i, α, g, q)                 the z that maximises  d_i(z) − g (z−α) − ½ q (z−α)²
     best_pair(term, i, j, αᵢ, αⱼ, sᵢ, sⱼ, g, q)   the δ ≥ 0 that maximises
                                            d_i(αᵢ + sᵢδ) + d_j(αⱼ − sⱼδ) − g δ − ½ q δ²,  with s = ±1
@@ -48,9 +48,9 @@ class Entropy(NamedTuple):
 DualTerm = Quadratic | Entropy
 
 
-def worth(term: Any, i: int, alpha: float) -> float:
+def dual_value(term: Any, i: int, alpha: float) -> float:
     """d_i(α), in compiled code."""
-    raise NotImplementedError("worth works inside compiled functions only")
+    raise NotImplementedError("dual_value works inside compiled functions only")
 
 
 def slope(term: Any, i: int, alpha: float) -> float:
@@ -58,9 +58,9 @@ def slope(term: Any, i: int, alpha: float) -> float:
     raise NotImplementedError("slope works inside compiled functions only")
 
 
-def answer(term: Any, i: int, m: float) -> float:
+def best_response(term: Any, i: int, m: float) -> float:
     """−C_i ℓ′(m), in compiled code."""
-    raise NotImplementedError("answer works inside compiled functions only")
+    raise NotImplementedError("best_response works inside compiled functions only")
 
 
 def response(term: Any, i: int, m: float) -> tuple[float, float, float]:
@@ -73,14 +73,14 @@ def softened(term: Any, i: int, m: float, alpha: float, epsilon: float) -> tuple
     raise NotImplementedError("softened works inside compiled functions only")
 
 
-def excess(term: Any, i: int, alpha: float, m: float) -> float:
+def fenchel_young_gap(term: Any, i: int, alpha: float, m: float) -> float:
     """C_i ℓ(m) − d_i(α) + α m, in compiled code."""
-    raise NotImplementedError("excess works inside compiled functions only")
+    raise NotImplementedError("fenchel_young_gap works inside compiled functions only")
 
 
-def beyond(term: Any, i: int, alpha: float, m: float) -> float:
+def distance_from_bound(term: Any, i: int, alpha: float, m: float) -> float:
     """How far the margin is beyond where α could move again, in compiled code."""
-    raise NotImplementedError("beyond works inside compiled functions only")
+    raise NotImplementedError("distance_from_bound works inside compiled functions only")
 
 
 def best(term: Any, i: int, alpha: float, g: float, q: float) -> float:
@@ -169,20 +169,20 @@ def best_pair_entropy(ai, aj, Ui, Uj, si, sj, g, q):
 
 
 @compiled
-def worth_quadratic(D, a):
+def dual_value_quadratic(D, a):
     """α − ½ D α², and 0 at 0 whatever D is."""
     return a * (1.0 - 0.5 * D * a) if a > 0.0 else 0.0
 
 
 @compiled
-def worth_entropy(U, a):
+def dual_value_entropy(U, a):
     """−s log(s/U) − (U−s) log(1 − s/U), s the smaller of α and U − α, so that nothing cancels; 0 at 0."""
     s = min(a, U - a)
     return -s * log(s / U) - (U - s) * log1p(-s / U) if s > 0.0 else 0.0
 
 
 @compiled
-def answer_quadratic(U, D, m):
+def best_response_quadratic(U, D, m):
     """(1 − m)/D, cut off at the ends of the box; without a diagonal, its upper end."""
     return 0.0 if m >= 1.0 else min((1.0 - m) / D, U)
 
@@ -217,7 +217,7 @@ def softened_quadratic(U, D, m, a, epsilon):
 
 
 @compiled
-def excess_quadratic(U, D, a, m):
+def fenchel_young_gap_quadratic(U, D, a, m):
     """½ max(0, 1 − m)²/D − α (1 − m) + ½ D α², or the same without a diagonal."""
     short = 1.0 - m
     if D > 0.0:
@@ -226,14 +226,14 @@ def excess_quadratic(U, D, a, m):
 
 
 @compiled
-def excess_entropy(U, a, m):
+def fenchel_young_gap_entropy(U, a, m):
     """The same for the entropy, from what the other verbs compute too: the log odds of α, and e^−|m|."""
     rest = max(U - a, CLOSE_TO_THE_END * U) / U
     return U * (log(rest * (1.0 + exp(-abs(m)))) + max(-m, 0.0)) + a * (m - log_odds(a, U))
 
 
 @compiled
-def beyond_quadratic(U, D, a, m):
+def distance_from_bound_quadratic(U, D, a, m):
     """At an end of the box, by how much the gradient holds α there."""
     G = m - 1.0 + D * a
     if a == 0.0:
@@ -242,7 +242,7 @@ def beyond_quadratic(U, D, a, m):
 
 
 @compiled
-def beyond_entropy(U, a, m):
+def distance_from_bound_entropy(U, a, m):
     """The ends of the box are never reached: margins beyond ±2 are as good as there, if α is what they ask for."""
     return abs(m) - 2.0 - abs(m - log_odds(a, U))
 
@@ -264,11 +264,11 @@ def best_pair_quadratic(Ui, Uj, Di, Dj, ai, aj, si, sj, g, q):
     return min(max(h / (q + Di + Dj), 0.0), most) if h > 0.0 else 0.0
 
 
-@inlined(worth)
-def _worth(term, i, alpha):
+@inlined(dual_value)
+def _dual_value(term, i, alpha):
     if holds(term, Quadratic):
-        return lambda term, i, alpha: worth_quadratic(term.D[i], alpha)
-    return lambda term, i, alpha: worth_entropy(term.U[i], alpha)
+        return lambda term, i, alpha: dual_value_quadratic(term.D[i], alpha)
+    return lambda term, i, alpha: dual_value_entropy(term.U[i], alpha)
 
 
 @inlined(slope)
@@ -278,10 +278,10 @@ def _slope(term, i, alpha):
     return lambda term, i, alpha: log_odds(alpha, term.U[i])
 
 
-@inlined(answer)
-def _answer(term, i, m):
+@inlined(best_response)
+def _best_response(term, i, m):
     if holds(term, Quadratic):
-        return lambda term, i, m: answer_quadratic(term.U[i], term.D[i], m)
+        return lambda term, i, m: best_response_quadratic(term.U[i], term.D[i], m)
     return lambda term, i, m: term.U[i] / (1.0 + exp(m))
 
 
@@ -299,18 +299,18 @@ def _softened(term, i, m, alpha, epsilon):
     return lambda term, i, m, alpha, epsilon: response_entropy(term.U[i], m)[1:]
 
 
-@inlined(excess)
-def _excess(term, i, alpha, m):
+@inlined(fenchel_young_gap)
+def _fenchel_young_gap(term, i, alpha, m):
     if holds(term, Quadratic):
-        return lambda term, i, alpha, m: excess_quadratic(term.U[i], term.D[i], alpha, m)
-    return lambda term, i, alpha, m: excess_entropy(term.U[i], alpha, m)
+        return lambda term, i, alpha, m: fenchel_young_gap_quadratic(term.U[i], term.D[i], alpha, m)
+    return lambda term, i, alpha, m: fenchel_young_gap_entropy(term.U[i], alpha, m)
 
 
-@inlined(beyond)
-def _beyond(term, i, alpha, m):
+@inlined(distance_from_bound)
+def _distance_from_bound(term, i, alpha, m):
     if holds(term, Quadratic):
-        return lambda term, i, alpha, m: beyond_quadratic(term.U[i], term.D[i], alpha, m)
-    return lambda term, i, alpha, m: beyond_entropy(term.U[i], alpha, m)
+        return lambda term, i, alpha, m: distance_from_bound_quadratic(term.U[i], term.D[i], alpha, m)
+    return lambda term, i, alpha, m: distance_from_bound_entropy(term.U[i], alpha, m)
 
 
 @inlined(best)
@@ -330,9 +330,9 @@ def _best_pair(term, i, j, ai, aj, si, sj, g, q):
 
 
 @compiled
-def all_worth(term, alpha):
+def sum_of_dual_values(term, alpha):
     """Σ d_i(α_i)."""
     total = 0.0
     for i in range(alpha.size):
-        total += worth(term, i, alpha[i])
+        total += dual_value(term, i, alpha[i])
     return total

@@ -6,22 +6,22 @@ import numpy as np
 
 from maxmargin.data.labels import show
 from maxmargin.errors import ParameterError
-from maxmargin.problems.kernel import Machine
+from maxmargin.problems.kernel import Formulation
 from maxmargin.system.values import is_number
 
 
-def c_svc(y: np.ndarray, C: np.ndarray, bias: str = "free") -> Machine:
+def c_svc(y: np.ndarray, C: np.ndarray, bias: str = "free") -> Formulation:
     """Two classes ±1, a C for each example."""
     n, sums = len(y), bias_sums(bias)
     lo, hi = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
-    return Machine("C-SVC", np.arange(n), np.ones(n), -y, lo, hi, no_groups(n), sums, np.zeros(n))
+    return Formulation("C-SVC", np.arange(n), np.ones(n), -y, lo, hi, no_groups(n), sums, np.zeros(n))
 
 
-def epsilon_svr(z: np.ndarray, C: np.ndarray, epsilon: float, bias: str = "free") -> Machine:
+def epsilon_svr(z: np.ndarray, C: np.ndarray, epsilon: float, bias: str = "free") -> Formulation:
     """Targets z, and a tube of ±ε around them that costs nothing."""
     n, sums = len(z), bias_sums(bias)
     nothing = np.zeros(n)
-    return Machine(
+    return Formulation(
         "epsilon-SVR",
         np.tile(np.arange(n), 2),
         np.ones(2 * n),
@@ -34,18 +34,18 @@ def epsilon_svr(z: np.ndarray, C: np.ndarray, epsilon: float, bias: str = "free"
     )
 
 
-def one_class(weights: np.ndarray, nu: float) -> Machine:
+def one_class(weights: np.ndarray, nu: float) -> Formulation:
     """A region that holds all but about ν of the examples."""
     check_nu(nu)
     n, total = len(weights), nu * float(np.sum(weights))
     start = filled(weights, total)
     nothing = np.zeros(n)
-    return Machine(
+    return Formulation(
         "one-class", np.arange(n), np.ones(n), nothing, nothing, weights, no_groups(n), np.array([total]), start
     )
 
 
-def nu_svc(y: np.ndarray, weights: np.ndarray, nu: float, classes: tuple[object, object] = (-1, 1)) -> Machine:
+def nu_svc(y: np.ndarray, weights: np.ndarray, nu: float, classes: tuple[object, object] = (-1, 1)) -> Formulation:
     """Two classes ±1; ν is at least the part of margin errors and at most the part of support vectors."""
     check_nu(nu)
     n, half = len(y), 0.5 * nu * float(np.sum(weights))
@@ -61,7 +61,7 @@ def nu_svc(y: np.ndarray, weights: np.ndarray, nu: float, classes: tuple[object,
         start[own] = filled(weights[own], half)
     group = (y < 0).astype(np.intp)
     nothing = np.zeros(n)
-    return Machine("nu-SVC", np.arange(n), y, nothing, nothing, weights, group, np.array([half, half]), start)
+    return Formulation("nu-SVC", np.arange(n), y, nothing, nothing, weights, group, np.array([half, half]), start)
 
 
 def largest_nu(y: np.ndarray, weights: np.ndarray) -> float:
@@ -69,12 +69,12 @@ def largest_nu(y: np.ndarray, weights: np.ndarray) -> float:
     return 2.0 * min(float(np.sum(weights[y == sign])) for sign in (1, -1)) / float(np.sum(weights))
 
 
-def nu_svr(z: np.ndarray, C: np.ndarray, nu: float) -> Machine:
+def nu_svr(z: np.ndarray, C: np.ndarray, nu: float) -> Formulation:
     """Targets z, and a tube around them that about ν of the examples leave: ε follows from ν."""
     check_nu(nu)
     n, half = len(z), 0.5 * nu * float(np.sum(C))
     start = filled(C, half)
-    return Machine(
+    return Formulation(
         "nu-SVR",
         np.tile(np.arange(n), 2),
         np.repeat([1.0, -1.0], n),

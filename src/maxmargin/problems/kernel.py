@@ -52,7 +52,7 @@ TINY_KERNEL = 1e-250  # K(x, x) of all rows: products of smaller ones, and what 
 ROUNDING = 1e-6  # of the diagonal
 
 
-class Machine(NamedTuple):
+class Formulation(NamedTuple):
     """The numbers of one machine; `start` meets the constraints."""
 
     kind: str
@@ -82,7 +82,7 @@ class KernelProblem:
 
     rows: Rows
     kernel: Kernel
-    machine: Machine
+    formulation: Formulation
     cache: float | None = None
     threads: int = field(default=1, kw_only=True)
     name: str = field(default="", kw_only=True)
@@ -90,12 +90,12 @@ class KernelProblem:
     @property
     def kind(self) -> str:
         """What kind of problem it is."""
-        return self.machine.kind
+        return self.formulation.kind
 
     @property
     def bias(self) -> str:
         """Whether there is one."""
-        return "free" if len(self.machine.sums) else "none"
+        return "free" if len(self.formulation.sums) else "none"
 
     @cached_property
     def bounded(self) -> bool:
@@ -106,7 +106,7 @@ class KernelProblem:
     @property
     def zero_is_feasible(self) -> bool:
         """Whether β = 0 is feasible, with D(0) = 0: not where sums are prescribed, nor where nothing is convex."""
-        return self.bounded and not np.any(self.machine.sums)
+        return self.bounded and not np.any(self.formulation.sums)
 
     @property
     def n(self) -> int:
@@ -124,19 +124,19 @@ class KernelProblem:
         return max(count_stored(self.rows), self.n * self.n, BATCH_COST)
 
     @property
-    def numbers(self) -> tuple[np.ndarray, ...]:
+    def arrays(self) -> tuple[np.ndarray, ...]:
         """What tells it from another problem with the same rows."""
-        return self.machine[1:]
+        return self.formulation[1:]
 
     @property
-    def words(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """The same in words."""
-        return {"n": self.n, "d": self.d, "machine": self.kind, "bias": self.bias, "kernel": repr(self.kernel)}
+        return {"n": self.n, "d": self.d, "formulation": self.kind, "bias": self.bias, "kernel": repr(self.kernel)}
 
     @cached_property
     def one_a_row(self) -> bool:
         """Whether variable i stands for row i."""
-        return np.array_equal(self.machine.row, np.arange(self.n))
+        return np.array_equal(self.formulation.row, np.arange(self.n))
 
     @cached_property
     def points(self) -> Points:
@@ -196,17 +196,17 @@ class KernelProblem:
 
         Of regressions a billionth of what the targets cost at w = 0: far above rounding, far below any fit.
         """
-        machine = self.machine
-        if machine.kind == "C-SVC":
+        formulation = self.formulation
+        if formulation.kind == "C-SVC":
             return 0.0
-        if np.any(machine.q):
-            return FLAT_TARGETS * float(np.sum(machine.width * np.abs(machine.q)))
-        return 0.5 * float(np.sum(np.square(machine.start) * self.diagonal))
+        if np.any(formulation.q):
+            return FLAT_TARGETS * float(np.sum(formulation.width * np.abs(formulation.q)))
+        return 0.5 * float(np.sum(np.square(formulation.start) * self.diagonal))
 
     @cached_property
     def diagonal(self) -> np.ndarray:
         """K′_ii of every variable."""
-        return np.asarray(self.row_diagonal[self.machine.row])
+        return np.asarray(self.row_diagonal[self.formulation.row])
 
     @cached_property
     def row_diagonal(self) -> np.ndarray:
@@ -225,13 +225,13 @@ class KernelProblem:
 
     def coefficients(self, beta: np.ndarray) -> np.ndarray:
         """What each row counts for in the scores: Σ t_i β_i over its variables."""
-        machine = self.machine
-        return np.bincount(machine.row, machine.t * beta, self.n)
+        formulation = self.formulation
+        return np.bincount(formulation.row, formulation.t * beta, self.n)
 
     def forces(self, f: np.ndarray) -> np.ndarray:
         """F of every variable, from the scores of the rows."""
-        machine = self.machine
-        return np.asarray(-machine.t * f[machine.row] - machine.q)
+        formulation = self.formulation
+        return np.asarray(-formulation.t * f[formulation.row] - formulation.q)
 
     def scores(self, beta: np.ndarray) -> np.ndarray:
         """Scores of every row, in float64."""
@@ -274,26 +274,26 @@ def seems_definite(problem: KernelProblem) -> bool:
     return True
 
 
-def best_offsets(machine: Machine, F: np.ndarray) -> np.ndarray:
+def best_offsets(formulation: Formulation, F: np.ndarray) -> np.ndarray:
     """The b_g that minimise P for given F: its slope in b_g rises by hi_i − lo_i at F_i, and b_g is where it is 0.
 
     Where it is 0 between two of them, the middle.
     """
-    offsets = np.zeros(len(machine.sums))
-    for g, c in enumerate(machine.sums):
-        own = np.flatnonzero(machine.group == g)
+    offsets = np.zeros(len(formulation.sums))
+    for g, c in enumerate(formulation.sums):
+        own = np.flatnonzero(formulation.group == g)
         order = own[np.argsort(F[own], kind="stable")]
-        passed = np.cumsum(machine.hi[order] - machine.lo[order])
-        target, rounding = float(np.sum(machine.hi[own])) - c, FLAT * float(passed[-1])
+        passed = np.cumsum(formulation.hi[order] - formulation.lo[order])
+        target, rounding = float(np.sum(formulation.hi[own])) - c, FLAT * float(passed[-1])
         left, right = np.searchsorted(passed, target - rounding), np.searchsorted(passed, target + rounding, "right")
         ends = order[np.minimum([left, right], len(order) - 1)]
         offsets[g] = 0.5 * float(F[ends[0]] + F[ends[1]])
     return offsets
 
 
-def residuals(machine: Machine, F: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def residuals(formulation: Formulation, F: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """R = F − b."""
-    return np.asarray(F - offsets[machine.group]) if len(offsets) else F
+    return np.asarray(F - offsets[formulation.group]) if len(offsets) else F
 
 
 def bias_and_width(offsets: np.ndarray) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.problems.certificate import Certificate, Certified, Point
-from maxmargin.problems.kernel import KernelProblem, Machine, best_offsets, bias_and_width, residuals
+from maxmargin.problems.kernel import Formulation, KernelProblem, best_offsets, bias_and_width, residuals
 from maxmargin.system.rounding import PAIRWISE, UNIT, gamma
 
 INDEFINITE = 1e-9  # of the size of βᵀK′β: a square that is further below 0 is not rounding
@@ -27,20 +27,20 @@ INDEFINITE = 1e-9  # of the size of βᵀK′β: a square that is further below 
 def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
     """Complete a dual point and certify it; w is the coefficient of each row, then the width (see kernel_problem)."""
     assert point.alpha is not None
-    machine = problem.machine
-    beta = feasible(machine, point.alpha)
+    formulation = problem.formulation
+    beta = feasible(formulation, point.alpha)
     c = problem.coefficients(beta)
     f, errors = problem.scores_and_errors(beta)
     F = problem.forces(f)
-    offsets = best_offsets(machine, F)
+    offsets = best_offsets(formulation, F)
     errors *= 2.0  # of this evaluation and of the one of `predict`
     size = float(np.sum(np.abs(c * f)))
     half_norm = 0.5 * float(np.sum(c * f))
     if problem.kernel.definite is None and 2.0 * half_norm < -INDEFINITE * size:
         problem.__dict__["bounded"] = False  # a negative square: the kernel has shown itself to be indefinite
     off = 0.5 * float(np.abs(c) @ errors) + gamma(2 * PAIRWISE) * size
-    primal, primal_rounding = primal_side(machine, F, offsets, errors, half_norm, off)
-    dual, dual_rounding = dual_side(machine, beta, F, errors, problem.diagonal, half_norm, off)
+    primal, primal_rounding = primal_side(formulation, F, offsets, errors, half_norm, off)
+    dual, dual_rounding = dual_side(formulation, beta, F, errors, problem.diagonal, half_norm, off)
     if not problem.bounded:
         dual, dual_rounding = -np.inf, 0.0
     b, width = bias_and_width(offsets)
@@ -49,22 +49,22 @@ def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
 
 
 def primal_side(
-    machine: Machine, F: np.ndarray, offsets: np.ndarray, errors: np.ndarray, half_norm: float, off: float
+    formulation: Formulation, F: np.ndarray, offsets: np.ndarray, errors: np.ndarray, half_norm: float, off: float
 ) -> tuple[float, float]:
     """P(β, b) rounded up, and by how much."""
-    R = residuals(machine, F, offsets)
-    e = errors[machine.row] + 8.0 * UNIT * (np.abs(F) + np.abs(machine.q) + np.abs(F - R))
-    losses = float(np.sum(machine.hi * np.maximum(R, 0.0) - machine.lo * np.maximum(-R, 0.0)))
-    above = float(np.sum(machine.hi * np.maximum(R + e, 0.0) - machine.lo * np.maximum(e - R, 0.0)))
-    constant = float(np.sum(machine.sums * offsets))
+    R = residuals(formulation, F, offsets)
+    e = errors[formulation.row] + 8.0 * UNIT * (np.abs(F) + np.abs(formulation.q) + np.abs(F - R))
+    losses = float(np.sum(formulation.hi * np.maximum(R, 0.0) - formulation.lo * np.maximum(-R, 0.0)))
+    above = float(np.sum(formulation.hi * np.maximum(R + e, 0.0) - formulation.lo * np.maximum(e - R, 0.0)))
+    constant = float(np.sum(formulation.sums * offsets))
     plain = half_norm + losses + constant
-    size = abs(half_norm) + above + float(np.abs(machine.sums) @ np.abs(offsets))
+    size = abs(half_norm) + above + float(np.abs(formulation.sums) @ np.abs(offsets))
     rounding = off + (above - losses) + gamma(2 * PAIRWISE) * size
     return plain + rounding, rounding
 
 
 def dual_side(
-    machine: Machine,
+    formulation: Formulation,
     beta: np.ndarray,
     F: np.ndarray,
     errors: np.ndarray,
@@ -73,15 +73,15 @@ def dual_side(
     off: float,
 ) -> tuple[float, float]:
     """D(β) rounded down, and by how much."""
-    linear, size = float(np.sum(machine.q * beta)), float(np.sum(np.abs(machine.q * beta)))
+    linear, size = float(np.sum(formulation.q * beta)), float(np.sum(np.abs(formulation.q * beta)))
     plain = -half_norm - linear
     rounding = off + gamma(2 * PAIRWISE) * (abs(half_norm) + size)
     moved = 0.0
-    for g, c in enumerate(machine.sums):
-        own = machine.group == g
+    for g, c in enumerate(formulation.sums):
+        own = formulation.group == g
         total = float(np.sum(beta[own]))
         s = abs(total - float(c)) + gamma(PAIRWISE) * (float(np.sum(np.abs(beta[own]))) + abs(float(c)))
-        price = max(cheapest(F, own & (machine.hi - beta >= s)), cheapest(F, own & (beta - machine.lo >= s)))
+        price = max(cheapest(F, own & (formulation.hi - beta >= s)), cheapest(F, own & (beta - formulation.lo >= s)))
         rounding += s * (price + float(np.max(errors, initial=0.0)))
         moved += s
     rounding += 0.5 * moved * moved * float(np.max(diagonal, initial=0.0))
@@ -93,20 +93,20 @@ def cheapest(F: np.ndarray, movable: np.ndarray) -> float:
     return float(np.min(np.abs(F), where=movable, initial=np.inf)) if np.any(movable) else 0.0
 
 
-def feasible(machine: Machine, beta: np.ndarray) -> np.ndarray:
+def feasible(formulation: Formulation, beta: np.ndarray) -> np.ndarray:
     """β moved into its box, and the sum of each group to where it belongs, each variable by a part of its room.
 
     Those inside their box move if they can, so that no other leaves the end where it is.
     """
-    beta = np.clip(beta, machine.lo, machine.hi)
-    inside = (machine.lo < beta) & (beta < machine.hi)
-    for g, c in enumerate(machine.sums):
-        own = machine.group == g
+    beta = np.clip(beta, formulation.lo, formulation.hi)
+    inside = (formulation.lo < beta) & (beta < formulation.hi)
+    for g, c in enumerate(formulation.sums):
+        own = formulation.group == g
         surplus = float(np.sum(beta[own])) - c
         for some in (own & inside, own):
-            room = beta[some] - machine.lo[some] if surplus > 0 else machine.hi[some] - beta[some]
+            room = beta[some] - formulation.lo[some] if surplus > 0 else formulation.hi[some] - beta[some]
             total = float(np.sum(room))
             if 0.0 < abs(surplus) <= total:
                 beta[some] -= surplus * (room / total)
                 break
-    return np.asarray(np.clip(beta, machine.lo, machine.hi))
+    return np.asarray(np.clip(beta, formulation.lo, formulation.hi))

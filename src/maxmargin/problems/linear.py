@@ -92,12 +92,12 @@ class Problem:
         return count_stored(self.rows)
 
     @property
-    def numbers(self) -> tuple[np.ndarray, ...]:
+    def arrays(self) -> tuple[np.ndarray, ...]:
         """What tells it from another problem with the same rows."""
         return self.y, self.C
 
     @property
-    def words(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """The same in words."""
         limits = [float(self.C.min()), float(self.C.max())]
         scale = self.bias_scale

@@ -102,7 +102,7 @@ class Streamed:
         """C Σ ℓ(m)."""
         return self.C * float(np.sum(self.loss.value(margins)))
 
-    def worth(self, alpha: np.ndarray) -> float:
+    def dual_value(self, alpha: np.ndarray) -> float:
         """Σ d(α)."""
         return float(np.sum(self.loss.dual(alpha, np.full(len(alpha), self.C))))
 
@@ -179,14 +179,14 @@ class MoreClassesError(Exception):
     """A third label."""
 
 
-class Ride:
+class StreamedCertificate:
     """What a pass adds up, for a frozen point."""
 
     def __init__(self, problem: Streamed, w: np.ndarray, b: float, width: float, sums: np.ndarray) -> None:
         self.problem, self.w = problem, w
         self.tried = b + width * np.linspace(-1.0, 1.0, 2 * SIDE + 1) if problem.bias == "free" else np.array([b])
         self.losses = np.zeros(len(self.tried))
-        self.sums, self.worth, self.balance, self.total = sums, 0.0, 0.0, 0.0
+        self.sums, self.dual_value, self.balance, self.total = sums, 0.0, 0.0, 0.0
         self.n, self.blocks, self.longest, self.squares, self.alpha_squares = 0, 0, 0, 0.0, 0.0
         self.sums[:] = 0.0
 
@@ -201,7 +201,7 @@ class Ride:
         for place, b in enumerate(self.tried):
             self.losses[place] += self.problem.losses(y * (f + b))
         signed = alpha * y
-        self.worth += self.problem.worth(alpha)
+        self.dual_value += self.problem.dual_value(alpha)
         self.balance += float(np.sum(signed))
         self.total += float(np.sum(alpha))
         self.measure(rows, alpha)
@@ -254,7 +254,7 @@ class Ride:
         """D(α) rounded down, and by how much."""
         problem, half_square = self.problem, self.problem.norm(self.sums, 0.0)
         reach = float(np.sqrt(self.alpha_squares * self.squares)) * (1.0 + gamma(2 * PAIRWISE + self.blocks))
-        sums = DualSums(self.worth, self.total, self.balance, reach)
+        sums = DualSums(self.dual_value, self.total, self.balance, reach)
         added = gamma(2 * PAIRWISE + LOSS + self.blocks)
         off = abs(self.balance) + added * self.total
         shrunk = price_of_balance(off, self.total) if problem.bias == "free" else 0.0

@@ -14,7 +14,7 @@ SOFT = ("hinge", "squared_hinge", "logistic")
 SMOOTH = ("squared_hinge", "logistic")
 HARD = ("hard_margin",)
 BARE = ("unregularised_logistic",)
-MACHINES = ("C-SVC", "epsilon-SVR", "one-class", "nu-SVC", "nu-SVR")
+FORMULATIONS = ("C-SVC", "epsilon-SVR", "one-class", "nu-SVC", "nu-SVR")
 
 TAUGHT = ("smo_simple", "pegasos")
 
@@ -44,7 +44,7 @@ PAIRINGS = {
     "implicit": Takes(("hinge",), INSIDE),
     "smo_simple": Takes(("hinge", "C-SVC"), FREE),
     "perceptron": Takes(("hinge", *HARD), ANY),
-    "smo": Takes(MACHINES, ("none", "free")),
+    "smo": Takes(FORMULATIONS, ("none", "free")),
 }
 
 
@@ -62,9 +62,9 @@ def refusal(name: str, problem: Problem | KernelProblem) -> str | None:
 
 def kind_reason(takes: Takes, kind: str) -> str:
     """What is wrong with the kind of problem."""
-    if kind in MACHINES:
+    if kind in FORMULATIONS:
         return "has no step for kernels"
-    if takes.kinds == MACHINES:
+    if takes.kinds == FORMULATIONS:
         return "is made for kernels, and none was given"
     if kind in HARD:
         return "needs a finite C, and C=inf is a hard margin"
@@ -78,14 +78,14 @@ def kind_reason(takes: Takes, kind: str) -> str:
 def bias_reason(takes: Takes, problem: Problem | KernelProblem) -> str:
     """What is wrong with the bias."""
     if problem.bias == "free":
-        other = "none" if problem.kind in MACHINES else "regularised"
+        other = "none" if problem.kind in FORMULATIONS else "regularised"
         return f"has no step for a free bias (bias={other!r} it can do)"
     return f"keeps Σ αy at 0, which bias={problem.bias!r} does not ask"
 
 
 def able(problem: Problem | KernelProblem) -> str:
     """A solver that takes the problem."""
-    if problem.kind in MACHINES:
+    if problem.kind in FORMULATIONS:
         return "solver='smo'"
     if problem.kind in BARE:
         return "solver='newton'"

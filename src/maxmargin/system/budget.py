@@ -86,8 +86,8 @@ class Budget:
         """What is left for rows; refused if that is nothing."""
         if not self.holds(n, d):
             raise ParameterError(
-                f"memory={words(self.total)} is too little for {d:,} features and {int(n):,} rows: "
-                f"give at least {words(self.least(n, d))}"
+                f"memory={shown_size(self.total)} is too little for {d:,} features and {int(n):,} rows: "
+                f"give at least {shown_size(self.least(n, d))}"
             )
         return int(self.planned(n, d))
 
@@ -123,7 +123,7 @@ def checked_memory(memory: Any) -> Budget | None:
     except ValueError:
         raise ParameterError(f"memory={memory!r} is not a size: give bytes, or text such as 500MB or 2GiB") from None
     if not LEAST <= total < float("inf"):
-        raise ParameterError(f"memory={memory!r} must be at least {words(LEAST)}: blocks of a file need that much")
+        raise ParameterError(f"memory={memory!r} must be at least {shown_size(LEAST)}: blocks of a file need that much")
     return Budget(int(total))
 
 
@@ -137,8 +137,8 @@ def check_columns(d: int) -> None:
     size = 8 * d
     if size > SMALL_COLUMN and size > COLUMN * free_memory():
         raise DataError(
-            f"{d:,} features: a kernel writes out one example at least, which takes {words(size)} of the "
-            f"{words(free_memory())} that are free: number the features anew, without those that are never used"
+            f"{d:,} features: a kernel writes out one example at least, which takes {shown_size(size)} of the "
+            f"{shown_size(free_memory())} that are free: number the features anew, without those that are never used"
         )
 
 
@@ -152,20 +152,20 @@ def check_features(d: int, models: int = 1) -> None:
     if size > SMALL_COLUMN and size > total_memory():
         raise DataError(
             f"{d:,} features: training needs {2 + models} vectors of so many weights at least, which take "
-            f"{words(size)} of the {words(total_memory())} that there are: number the features anew, without those "
-            "that are never used, or hash them (expand='hash:2**20')"
+            f"{shown_size(size)} of the {shown_size(total_memory())} that there are: number the features anew, without "
+            "those that are never used, or hash them (expand='hash:2**20')"
         )
 
 
 def too_many(name: str, most: int) -> DataError:
     """The error for a file whose rows take more memory than there is for them."""
     return DataError(
-        f"{name}: its rows take more than {words(most)} in memory: "
+        f"{name}: its rows take more than {shown_size(most)} in memory: "
         "stream them with solver='cached_loops' (--solver cached_loops), or raise memory"
     )
 
 
-def words(size: float) -> str:
+def shown_size(size: float) -> str:
     """A size for people, rounded up: what is said to be enough must be."""
     unit, name = next(((unit, name) for unit, name in NAMED if size >= unit), (1, "B"))
     return f"{ceil(10 * size / unit) / 10:g}{name}"

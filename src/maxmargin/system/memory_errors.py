@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from maxmargin.errors import DataError
-from maxmargin.system.budget import words
+from maxmargin.system.budget import shown_size
 from maxmargin.system.threads import free_memory
 
 
@@ -18,6 +18,6 @@ def memory_errors() -> Iterator[None]:
     except MemoryError as error:
         asked = " ".join(str(error).split()) or "the size is not known"
         raise DataError(
-            f"out of memory ({asked}; {words(free_memory())} are free): give fewer rows or features, "
+            f"out of memory ({asked}; {shown_size(free_memory())} are free): give fewer rows or features, "
             "or train from a file with memory='2GB', say"
         ) from error

@@ -12,7 +12,7 @@ from maxmargin.errors import FileError
 PART = 1 << 20  # numbers at once: a write of more may be a part of it only
 
 
-class Shelf:
+class SpillFile:
     """Room for one vector."""
 
     def __init__(self) -> None:

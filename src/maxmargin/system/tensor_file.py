@@ -22,11 +22,11 @@ TYPES = {
 }  # fmt: skip
 
 
-def write_tensors(path: str | Path, kind: str, tensors: dict[str, np.ndarray], words: dict[str, Any]) -> None:
+def write_tensors(path: str | Path, kind: str, tensors: dict[str, np.ndarray], metadata: dict[str, Any]) -> None:
     """Write arrays and words, atomically, without a copy of the arrays; the same content gives the same bytes."""
     names = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))  # wide numbers first: all are aligned
     tensors = {name: np.ascontiguousarray(tensors[name]) for name in names}
-    said = json.dumps(words, sort_keys=True)
+    said = json.dumps(metadata, sort_keys=True)
     header = {"kind": kind, "version": VERSION, "words": said, "digest": digest(said, tensors)}
     described: dict[str, Any] = {"__metadata__": {KEY: json.dumps(header, sort_keys=True)}}
     end = 0
@@ -53,10 +53,10 @@ def read_tensors(path: str | Path, kind: str, *others: str) -> tuple[dict[str, n
         )
     if header.get("digest") != digest(str(header.get("words")), tensors):
         raise FileError(f"{path}: the {kind} is damaged: its content is not what was written; use another copy")
-    return tensors, words_in(path, header.get("words"), kind)
+    return tensors, metadata_in(path, header.get("words"), kind)
 
 
-def words_in(path: str | Path, text: Any, kind: str) -> dict[str, Any]:
+def metadata_in(path: str | Path, text: Any, kind: str) -> dict[str, Any]:
     """The JSON object among the metadata."""
     try:
         found = json.loads(text)
@@ -80,9 +80,9 @@ def read_header(path: str | Path) -> dict[str, Any]:
     return header if isinstance(header, dict) else {}
 
 
-def digest(words: str, tensors: dict[str, np.ndarray]) -> str:
+def digest(metadata: str, tensors: dict[str, np.ndarray]) -> str:
     """A digest of all that a file says, so that a bit that flips is noticed."""
-    found = hashlib.blake2b(words.encode(), digest_size=16)
+    found = hashlib.blake2b(metadata.encode(), digest_size=16)
     for name in sorted(tensors):
         found.update(f"{name} {tensors[name].dtype.str} {tensors[name].shape}".encode())
         found.update(tensors[name].reshape(-1).view(np.uint8).data)

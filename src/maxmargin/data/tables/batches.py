@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.errors import DataError, FileError
-from maxmargin.system.budget import words
+from maxmargin.system.budget import shown_size
 
 LONGEST_REASON = 200  # characters of an Arrow error that are shown
 
@@ -50,8 +50,8 @@ def check_size(size: int, most: int, path: Path, what: str) -> None:
     """Refuse what would take more memory than there is for it."""
     if size > most:
         raise DataError(
-            f"{path}: {what} takes {words(size)} unpacked, the limit is {words(most)}: "
-            f"write smaller batches (maxmargin convert does), or raise memory to {words(2 * size)}"
+            f"{path}: {what} takes {shown_size(size)} unpacked, the limit is {shown_size(most)}: "
+            f"write smaller batches (maxmargin convert does), or raise memory to {shown_size(2 * size)}"
         )
 
 

@@ -25,11 +25,11 @@ import numpy as np
 from maxmargin.data.rows import announce, axpy, dot, fetch
 from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point
-from maxmargin.problems.dual_terms import all_worth, best, excess, slope
+from maxmargin.problems.dual_terms import best, fenchel_young_gap, slope, sum_of_dual_values
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.base import best_bias_at, dual_start, rows_at_once
 from maxmargin.solvers.parts.cocoa import Seen, edges_of_parts, rounds_worth, share
-from maxmargin.solvers.parts.momentum import Momentum, leap
+from maxmargin.solvers.parts.momentum import Momentum, extrapolate
 from maxmargin.solvers.parts.sweeps import check_sampling, shuffle
 from maxmargin.system.compiled import compiled
 from maxmargin.system.prefetch import prefetch
@@ -39,14 +39,14 @@ STAND_OUT = 0.25  # an example is hot from this part of the largest violation on
 FEW_HOT = 0.25  # if no more than this part of the examples is,
 EXTRA = 1.0  # and the hot are visited again for no more than so many sweeps
 LATE = 15  # epochs without momentum: what is solved by then is the faster for it
-PULL = 0.05  # B² of a free bias, as a part of the mean ‖x_i‖², or of 1/C if that is more
+BIAS_CURVATURE = 0.05  # B² of a free bias, as a part of the mean ‖x_i‖², or of 1/C if that is more
 
 
 @dataclass
 class Descent(Momentum):
     """A sweep, how much each kept example violated, the gap as far as a sweep can tell, σ of threads."""
 
-    excess: float = 0.0
+    fenchel_young_gap: float = 0.0
     seen: float = np.inf
     estimate: float = np.inf
     sigma: float = 1.0
@@ -55,7 +55,7 @@ class Descent(Momentum):
     def begin(self) -> None:
         """Forget what the last sweep saw."""
         super().begin()
-        self.excess = 0.0
+        self.fenchel_young_gap = 0.0
         if len(self.violations) < len(self.order):
             self.violations = np.zeros(len(self.order))
 
@@ -104,9 +104,9 @@ class DualCoordinate:
             return
         if shuffled and len(hot := state.hot()):
             visits = min(int(EXTRA * state.kept), rows_at_once(problem))
-            state.b, state.balance, visited = settle(
-                problem.rows, problem.y, problem.dual_term, problem.squared_norms, pull(problem), state.alpha, state.w,
-                state.b, state.balance, hot, rng.integers(1 << 62), visits, STAND_OUT * state.largest,
+            state.b, state.balance, visited = resolve_hot(
+                problem.rows, problem.y, problem.dual_term, problem.squared_norms, bias_curvature(problem), state.alpha,
+                state.w, state.b, state.balance, hot, rng.integers(1 << 62), visits, STAND_OUT * state.largest,
             )  # fmt: skip
             state.visited += visited
         before, state.seen = state.seen, gap_seen(problem, state)
@@ -120,12 +120,12 @@ class DualCoordinate:
 
 def go_on(problem: Problem, state: Descent, momentum: bool) -> None:
     """Between two sweeps: the centre of a free bias moves to where b is, α further along its way if it has momentum."""
-    b, centre = state.b, state.b - pull(problem) * state.balance
+    b, centre = state.b, state.b - bias_curvature(problem) * state.balance
     if momentum:
-        leap(problem, state, centre, pull(problem))
+        extrapolate(problem, state, centre, bias_curvature(problem))
     if problem.bias == "free":
         centre = b
-    state.b = centre + pull(problem) * state.balance
+    state.b = centre + bias_curvature(problem) * state.balance
 
 
 def visit(problem: Problem, state: Descent, start: int, stop: int, shared: bool) -> None:
@@ -133,20 +133,20 @@ def visit(problem: Problem, state: Descent, start: int, stop: int, shared: bool)
 
     def visit_part(w: np.ndarray, start: int, stop: int, seen: Seen, sigma: float) -> Seen:
         after = sweep(
-            problem.rows, problem.y, problem.dual_term, problem.squared_norms, pull(problem), state.alpha, w,
+            problem.rows, problem.y, problem.dual_term, problem.squared_norms, bias_curvature(problem), state.alpha, w,
             seen.b, seen.balance, state.order, start, stop, seen.kept, seen.low, seen.high,
-            state.drop_below, state.drop_above, seen.excess, state.violations, sigma,
+            state.drop_below, state.drop_above, seen.fenchel_young_gap, state.violations, sigma,
         )  # fmt: skip
         return Seen(*after)
 
-    seen = Seen(state.b, state.balance, state.kept, state.low, state.high, state.excess)
+    seen = Seen(state.b, state.balance, state.kept, state.low, state.high, state.fenchel_young_gap)
     if shared and (rounds := rounds_worth(problem, stop - start)):
         edges = edges_of_parts(start, stop, problem.threads, rounds)
-        parts, state.sigma = share(visit_part, state.w, seen, edges, state.sigma, pull(problem))
+        parts, state.sigma = share(visit_part, state.w, seen, edges, state.sigma, bias_curvature(problem))
         seen = joined(state, parts, edges)
     else:
         seen = visit_part(state.w, start, stop, seen, 1.0)
-    state.b, state.balance, state.kept, state.low, state.high, state.excess = seen
+    state.b, state.balance, state.kept, state.low, state.high, state.fenchel_young_gap = seen
 
 
 def joined(state: Descent, parts: list[Seen], edges: np.ndarray) -> Seen:
@@ -158,18 +158,22 @@ def joined(state: Descent, parts: list[Seen], edges: np.ndarray) -> Seen:
             array[kept : kept + more] = array[edge : part.kept]
         kept += more
     low, high = min(part.low for part in parts), max(part.high for part in parts)
-    return Seen(parts[0].b, parts[0].balance, kept, low, high, sum(part.excess for part in parts))
+    return Seen(parts[0].b, parts[0].balance, kept, low, high, sum(part.fenchel_young_gap for part in parts))
 
 
-def pull(problem: Problem) -> float:
+def bias_curvature(problem: Problem) -> float:
     """B²: of the regularised bias, or how strongly Σ α_i y_i pulls at a free one."""
-    return PULL * max(problem.mean_square, 1.0 / problem.mean_C) if problem.bias == "free" else problem.bias_square
+    return (
+        BIAS_CURVATURE * max(problem.mean_square, 1.0 / problem.mean_C)
+        if problem.bias == "free"
+        else problem.bias_square
+    )
 
 
 def gap_seen(problem: Problem, state: Descent) -> float:
     """The relative gap, from what the sweep saw on its way."""
-    gap = state.excess + (abs(state.balance) if problem.bias == "free" else 0.0)
-    state.value = all_worth(problem.dual_term, state.alpha) - problem.norm(state.w, 0.0)
+    gap = state.fenchel_young_gap + (abs(state.balance) if problem.bias == "free" else 0.0)
+    state.value = sum_of_dual_values(problem.dual_term, state.alpha) - problem.norm(state.w, 0.0)
     primal = state.value - 0.5 * problem.bias_square * state.balance * state.balance + gap
     return gap / primal if 0.0 < primal < np.inf else np.inf
 
@@ -190,7 +194,7 @@ def sweep(
         i = order[k]
         m = y[i] * (dot(rows, i, w) + b)
         G = m - slope(term, i, alpha[i])
-        gap += excess(term, i, alpha[i], m)
+        gap += fenchel_young_gap(term, i, alpha[i], m)
         if alpha[i] == 0.0:
             if G > drop_above > 0.0:
                 continue
@@ -224,7 +228,7 @@ def ahead(rows, y, term, Q, alpha, i):
 
 
 @compiled
-def settle(rows, y, term, Q, B2, alpha, w, b, s, hot, seed, visits, enough):
+def resolve_hot(rows, y, term, Q, B2, alpha, w, b, s, hot, seed, visits, enough):
     """Visit the hot examples until none violates by more than `enough`, or the visits are used up."""
     violations, visited = np.empty(hot.size), 0
     while visited + hot.size <= visits:

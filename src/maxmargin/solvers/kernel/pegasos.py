@@ -55,7 +55,7 @@ class PegasosKernel:
 
     def advance(self, problem: KernelProblem, state: Hits, rng: np.random.Generator) -> None:
         """One epoch, or a part of it, in whole batches."""
-        y, C = problem.machine.labels, problem.machine.width
+        y, C = problem.formulation.labels, problem.formulation.width
         if state.position == 0:
             state.order = rng.permutation(np.flatnonzero(C))
         n, batches = len(state.order), max(1, visits_at_once(problem) // self.batch)
@@ -72,7 +72,7 @@ class PegasosKernel:
 
     def point(self, problem: KernelProblem, state: Hits) -> Point:
         """A dual point."""
-        return Point(alpha=state.a / max(state.t, 1) * problem.machine.labels)
+        return Point(alpha=state.a / max(state.t, 1) * problem.formulation.labels)
 
 
 @compiled

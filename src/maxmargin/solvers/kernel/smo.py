@@ -73,9 +73,9 @@ class Smo:
 
     def start(self, problem: KernelProblem, warm: Point | None = None) -> Batches:
         """Where the machine starts, or at `alpha`."""
-        machine = problem.machine
-        at = machine.start if warm is None or warm.alpha is None else warm.alpha
-        beta = np.clip(at, machine.lo, machine.hi)
+        formulation = problem.formulation
+        at = formulation.start if warm is None or warm.alpha is None else warm.alpha
+        beta = np.clip(at, formulation.lo, formulation.hi)
         f = problem.scores(beta) if np.any(beta) else np.zeros(problem.n)
         nothing = np.zeros(0, dtype=np.intp)
         return Batches(beta, problem.forces(f), nothing, np.arange(len(beta)))
@@ -117,19 +117,19 @@ class Smo:
 
 def one_batch(problem: KernelProblem, state: Batches, size: int) -> float:
     """Choose a batch, solve it, and let F follow; returns how much the variables violated."""
-    machine, held = problem.machine, problem.held
+    formulation, held = problem.formulation, problem.held
     violation, state.batch = choose(problem, state, size)
     own = state.batch
     if not len(own):
         return 0.0
     alone = own, np.arange(len(own))
-    rows, inverse = alone if problem.one_a_row else np.unique(machine.row[own], return_inverse=True)
-    places, t = held.take(rows), machine.t[own]
-    K = square_of(held.values, places[inverse], held.column(machine.row[own]), t, problem.threads)
+    rows, inverse = alone if problem.one_a_row else np.unique(formulation.row[own], return_inverse=True)
+    places, t = held.take(rows), formulation.t[own]
+    K = square_of(held.values, places[inverse], held.column(formulation.row[own]), t, problem.threads)
     beta, F = state.beta[own], state.F[own]
-    box = machine.lo[own], machine.hi[own]
-    if len(machine.sums):
-        settle_pairs(K, problem.diagonal[own], beta, *box, F, machine.group[own], len(machine.sums),
+    box = formulation.lo[own], formulation.hi[own]
+    if len(formulation.sums):
+        settle_pairs(K, problem.diagonal[own], beta, *box, F, formulation.group[own], len(formulation.sums),
                      INSIDE * violation, STEPS * len(own))  # fmt: skip
     else:
         settle_singles(K, problem.diagonal[own], beta, *box, F, INSIDE * violation, STEPS * len(own))
@@ -141,7 +141,7 @@ def one_batch(problem: KernelProblem, state: Batches, size: int) -> float:
 
 def follow(problem: KernelProblem, state: Batches, places: np.ndarray, change: np.ndarray) -> None:
     """F of the active variables, after coefficients of some rows have changed."""
-    held, machine = problem.held, problem.machine
+    held, formulation = problem.held, problem.formulation
     moved = np.zeros(len(held.columns))
 
     def add(start: int) -> None:
@@ -150,32 +150,34 @@ def follow(problem: KernelProblem, state: Batches, places: np.ndarray, change: n
     on_threads(problem.threads, add, range(0, len(moved), CHUNK))
     active = state.active
     if problem.one_a_row and len(active) == len(moved) == len(state.F):
-        state.F -= machine.t * moved
+        state.F -= formulation.t * moved
     else:
-        state.F[active] -= machine.t[active] * moved[held.column(machine.row[active])]
+        state.F[active] -= formulation.t[active] * moved[held.column(formulation.row[active])]
 
 
 def survey(problem: KernelProblem, state: Batches) -> tuple[np.ndarray, np.ndarray]:
     """In each group the largest F among active variables that may grow, the smallest among those that may fall."""
-    machine, count = problem.machine, max(len(problem.machine.sums), 1)
+    formulation, count = problem.formulation, max(len(problem.formulation.sums), 1)
     highest, lowest = np.full(count, -BIG), np.full(count, BIG)
-    find_ends(state.F, state.beta, machine.lo, machine.hi, machine.group, state.active, highest, lowest)
+    find_ends(state.F, state.beta, formulation.lo, formulation.hi, formulation.group, state.active, highest, lowest)
     return highest, lowest
 
 
 def choose(problem: KernelProblem, state: Batches, size: int) -> tuple[float, np.ndarray]:
     """How much the active variables violate, and those of the next batch: half of the last one, and the worst."""
-    machine, F = problem.machine, state.F
+    formulation, F = problem.formulation, state.F
     highest, lowest = (state.highest, state.lowest) if len(state.highest) else survey(problem, state)
-    violation = float(np.max(highest - lowest)) if len(machine.sums) else float(max(highest[0], -lowest[0]))
-    ends = zip(lowest, highest, strict=True) if len(machine.sums) else ((0.0, 0.0),)
+    violation = float(np.max(highest - lowest)) if len(formulation.sums) else float(max(highest[0], -lowest[0]))
+    ends = zip(lowest, highest, strict=True) if len(formulation.sums) else ((0.0, 0.0),)
     kept = state.batch[max(len(state.batch) // 2, len(state.batch) - size // 2) :]
     busy = np.zeros(len(F), dtype=bool)
     busy[kept] = True
     share = max(1, (size - len(kept)) // (2 * len(highest)))
     picked = []
     for g, (above, below) in enumerate(ends):
-        up, down = violating(F, state.beta, machine.lo, machine.hi, machine.group, g, state.active, busy, above, below)
+        up, down = violating(
+            F, state.beta, formulation.lo, formulation.hi, formulation.group, g, state.active, busy, above, below
+        )
         picked += [largest(F, up, share), largest(-F, down, share)]
     return max(violation, 0.0), np.concatenate([kept, np.unique(np.concatenate(picked))])
 
@@ -189,28 +191,28 @@ def largest(values: np.ndarray, places: np.ndarray, count: int) -> np.ndarray:
 
 def shrink(problem: KernelProblem, state: Batches) -> None:
     """Leave aside what is at an end of its box and violates with nobody; its column too, if that saves enough."""
-    machine, active = problem.machine, state.active
-    if len(machine.sums) != 1:
+    formulation, active = problem.formulation, state.active
+    if len(formulation.sums) != 1:
         return
     highest, lowest = survey(problem, state)
     F, beta = state.F[active], state.beta[active]
-    idle = (beta <= machine.lo[active]) & (lowest[0] > F) | (beta >= machine.hi[active]) & (highest[0] < F)
+    idle = (beta <= formulation.lo[active]) & (lowest[0] > F) | (beta >= formulation.hi[active]) & (highest[0] < F)
     idle[np.searchsorted(active, state.batch)] = False
     if np.count_nonzero(~idle) > WORTH * len(active):
         return
     state.active = active[~idle]
-    problem.held.narrow(np.unique(machine.row[state.active]))
+    problem.held.narrow(np.unique(formulation.row[state.active]))
 
 
 def estimate(problem: KernelProblem, state: Batches) -> float:
     """The relative gap as F tells it, of the active variables, with b halfway between those that violate."""
-    machine, (highest, lowest) = problem.machine, survey(problem, state)
+    formulation, (highest, lowest) = problem.formulation, survey(problem, state)
     state.highest, state.lowest = highest, lowest
-    offsets = 0.5 * (highest + lowest) if len(machine.sums) else np.zeros(1)
-    gap = gap_of(state.F, state.beta, machine.lo, machine.hi, machine.group, state.active, offsets)
+    offsets = 0.5 * (highest + lowest) if len(formulation.sums) else np.zeros(1)
+    gap = gap_of(state.F, state.beta, formulation.lo, formulation.hi, formulation.group, state.active, offsets)
     if gap == 0.0:
         return 0.0
-    dual = 0.5 * float(np.sum(state.beta * (state.F - machine.q)))  # F is old where β is at 0 or has long been at C
+    dual = 0.5 * float(np.sum(state.beta * (state.F - formulation.q)))  # F is old where β is at 0 or has long been at C
     measure = max(abs(dual + gap), problem.scale)
     return gap / measure if measure != 0.0 else np.inf
 

@@ -42,7 +42,7 @@ class SmoSimpleKernel(SmoRule):
 
     def advance(self, problem: KernelProblem, state: KernelSmoState, rng: np.random.Generator) -> Status | None:
         """One sweep, or a part of it."""
-        y, C = problem.machine.labels, problem.machine.width
+        y, C = problem.formulation.labels, problem.formulation.width
         counted, start = np.flatnonzero(C), state.position
         n, stop = len(counted), min(len(counted), start + visits_at_once(problem))
         others = counted[partners(start, stop, n, rng)]
@@ -54,10 +54,10 @@ class SmoSimpleKernel(SmoRule):
 
     def move(self, problem: KernelProblem, state: KernelSmoState, i: int, j: int) -> bool:
         """Solve for the two exactly; whether they moved."""
-        y, f, Q = problem.machine.labels, state.f, problem.diagonal
+        y, f, Q = problem.formulation.labels, state.f, problem.diagonal
         of_i, of_j = problem.held.one(i).copy(), problem.held.one(j)
         E, E_other = (f[k] + state.b - y[k] for k in (i, j))
-        state.b, moved = step(y, problem.machine.width, Q[i], Q[j], of_i[j], state.alpha, state.b, i, j, E, E_other)
+        state.b, moved = step(y, problem.formulation.width, Q[i], Q[j], of_i[j], state.alpha, state.b, i, j, E, E_other)
         if moved == 0.0:
             return False
         f += y[j] * moved * (of_j - of_i)
@@ -70,7 +70,7 @@ class SmoSimpleKernel(SmoRule):
 
     def point(self, problem: KernelProblem, state: KernelSmoState) -> Point:
         """A dual point; the certificate finds the best b."""
-        return Point(alpha=state.alpha * problem.machine.labels)
+        return Point(alpha=state.alpha * problem.formulation.labels)
 
 
 @compiled

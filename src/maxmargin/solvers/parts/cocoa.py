@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     kept: int
     low: float
     high: float
-    excess: float
+    fenchel_young_gap: float
 
 
 Visit = Callable[[np.ndarray, int, int, Seen, float], Seen]
@@ -66,7 +66,9 @@ def share(
     """
     threads, rounds = len(edges), edges.shape[1] - 1
     copies = np.tile(w, (threads, 1))
-    all_seen = [seen] + [seen._replace(kept=int(edge), low=np.inf, high=-np.inf, excess=0.0) for edge in edges[1:, 0]]
+    all_seen = [seen] + [
+        seen._replace(kept=int(edge), low=np.inf, high=-np.inf, fenchel_young_gap=0.0) for edge in edges[1:, 0]
+    ]
     for r in range(rounds):
         parts = [(copies[k], int(edges[k, r]), int(edges[k, r + 1]), all_seen[k], sigma) for k in range(threads)]
         others = [pool(threads).submit(visit, *part) for part in parts[1:]]

@@ -36,11 +36,11 @@ class Momentum(Sweeps):
     pace: float = 1.0
 
 
-def leap(problem: Problem, state: Momentum, centre: float, pull: float) -> None:
-    """Go on from the end of a sweep, in which b was drawn to `centre` by `pull`, B²."""
+def extrapolate(problem: Problem, state: Momentum, centre: float, bias_curvature: float) -> None:
+    """Go on from the end of a sweep, in which b was drawn to `centre` by `bias_curvature`, B²."""
 
     def height(value: float, balance: float) -> float:
-        return value - centre * balance - 0.5 * pull * balance**2
+        return value - centre * balance - 0.5 * bias_curvature * balance**2
 
     if not len(state.alpha_before):
         state.alpha_before, state.w_before, state.balance_before = state.alpha.copy(), state.w.copy(), state.balance

@@ -30,7 +30,7 @@ from maxmargin.data.pick import pick
 from maxmargin.data.rows import axpy, row_length
 from maxmargin.problems.balance import FEW, newton_step
 from maxmargin.problems.certificate import Point, answers
-from maxmargin.problems.dual_terms import Entropy, answer, excess
+from maxmargin.problems.dual_terms import Entropy, best_response, fenchel_young_gap
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.newton_system import Solve, System
 from maxmargin.solvers.parts.primal_objective import EVALUATED, FLAT, Primal, backtrack, off_balance, search
@@ -206,10 +206,10 @@ def reckon(rows, y, term, before, h, f, start, stop, alpha, total):
     """−C ℓ′ − h Δm for every row; adds what the box cuts off, times y (x, 1), to `total`, the excesses to its end."""
     excesses, cuts = 0.0, 0.0
     for i in range(start, stop):
-        wanted = answer(term, i, y[i] * before[i]) - h[i] * y[i] * (f[i] - before[i])
+        wanted = best_response(term, i, y[i] * before[i]) - h[i] * y[i] * (f[i] - before[i])
         alpha[i] = min(max(wanted, 0.0), term.U[i])
         if term.U[i] > 0.0:
-            excesses += excess(term, i, alpha[i], y[i] * f[i])
+            excesses += fenchel_young_gap(term, i, alpha[i], y[i] * f[i])
         cut = (alpha[i] - wanted) * y[i]
         if cut != 0.0:
             cuts += cut

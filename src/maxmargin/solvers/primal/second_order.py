@@ -27,7 +27,7 @@ from maxmargin.data.passes import combination_with_bias, sum_of_chunks
 from maxmargin.data.pick import pick
 from maxmargin.data.rows import Rows, axpy, dot
 from maxmargin.problems.certificate import Certified, Point, certify
-from maxmargin.problems.dual_terms import DualTerm, excess, softened
+from maxmargin.problems.dual_terms import DualTerm, fenchel_young_gap, softened
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.newton_system import System
 from maxmargin.solvers.parts.primal_objective import EVALUATED, FLAT, Primal, off_balance, search
@@ -241,7 +241,7 @@ def respond(rows, y, term, margins, alpha, epsilon, start, stop, q, h, total):
     for i in range(start, stop):
         q[i], h[i] = softened(term, i, margins[i], alpha[i], epsilon)
         if epsilon > 0.0:
-            slack += excess(term, i, q[i], margins[i])
+            slack += fenchel_young_gap(term, i, q[i], margins[i])
         if q[i] != 0.0:
             forces += q[i] * y[i]
             axpy(rows, i, q[i] * y[i], total)

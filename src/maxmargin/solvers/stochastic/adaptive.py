@@ -30,7 +30,7 @@ import numpy as np
 from maxmargin.data.rows import dot, entry, feature, span
 from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point
-from maxmargin.problems.dual_terms import answer
+from maxmargin.problems.dual_terms import best_response
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.primal_objective import Primal
 from maxmargin.solvers.parts.stochastic_steps import Walk
@@ -270,7 +270,7 @@ def walk(rows, d, y, term, scale, ridge, rule, w, v, s, p, q, given, order, r):
         f = dot(rows, i, w) + (w[d] if biased else 0.0)
         if far > 0.0:
             f += far * (dot(rows, i, v) + (v[d] if biased else 0.0))
-        a = answer(term, i, y[i] * f)
+        a = best_response(term, i, y[i] * f)
         given[i] += a
         pull = scale * a * y[i]
         start, stop = span(rows, i)

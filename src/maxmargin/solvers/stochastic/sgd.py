@@ -22,7 +22,7 @@ import numpy as np
 from maxmargin.data.rows import axpy, dot
 from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point
-from maxmargin.problems.dual_terms import answer
+from maxmargin.problems.dual_terms import best_response
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.stochastic_steps import (
     SMALL_SCALE,
@@ -116,7 +116,7 @@ def walk(
             return j, scale, s, b, weight
         i = order[start + j]
         m = y[i] * (scale * (dot(rows, i, v) + B2 * s) + b)
-        given = gamma[j] * n * answer(term, i, m)
+        given = gamma[j] * n * best_response(term, i, m)
         if gamma[j] < 1.0:
             scale *= 1.0 - gamma[j]
         else:

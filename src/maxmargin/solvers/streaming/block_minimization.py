@@ -19,7 +19,7 @@ from maxmargin.data.rows import Rows
 from maxmargin.errors import ParameterError
 from maxmargin.solvers.dual.dual_coordinate import sweep
 from maxmargin.solvers.parts.sweeps import shuffle
-from maxmargin.solvers.streaming.state import Holder, Passing
+from maxmargin.solvers.streaming.state import Holder, StreamState
 from maxmargin.system.values import is_number
 
 
@@ -35,7 +35,7 @@ class BlockMinimization:
     def __post_init__(self) -> None:
         check_sweeps(self.sweeps)
 
-    def trainer(self, state: Passing, rng: np.random.Generator) -> BlockTrainer:
+    def trainer(self, state: StreamState, rng: np.random.Generator) -> BlockTrainer:
         """What works on a state."""
         return BlockTrainer(state, rng, self.sweeps)
 
@@ -43,7 +43,7 @@ class BlockMinimization:
 class BlockTrainer(Holder):
     """Fills its memory, optimises, empties it."""
 
-    def __init__(self, state: Passing, rng: np.random.Generator, sweeps: int) -> None:
+    def __init__(self, state: StreamState, rng: np.random.Generator, sweeps: int) -> None:
         super().__init__(state, rng)
         self.sweeps = sweeps
 
@@ -88,7 +88,7 @@ class BlockTrainer(Holder):
         for _ in range(self.sweeps):
             shuffle(order, self.rng.integers(1 << 62))
             state.b, state.s, kept, low, high, _ = sweep(
-                cache.rows, cache.y, term, cache.Q, state.pull, cache.alpha, state.w, state.b, state.s,
+                cache.rows, cache.y, term, cache.Q, state.bias_curvature, cache.alpha, state.w, state.b, state.s,
                 order, 0, len(order), 0, np.inf, -np.inf, below, above, 0.0, violations, 1.0,
             )  # fmt: skip
             state.visited += len(order)

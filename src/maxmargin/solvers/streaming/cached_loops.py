@@ -23,11 +23,11 @@ import numpy as np
 
 from maxmargin.data.rows import Rows, announce, axpy, dot, fetch, square
 from maxmargin.errors import ParameterError
-from maxmargin.problems.dual_terms import best, beyond, slope
+from maxmargin.problems.dual_terms import best, distance_from_bound, slope
 from maxmargin.solvers.base import ROW
 from maxmargin.solvers.streaming.dual_variables import HELD, get, put
 from maxmargin.solvers.streaming.row_cache import drop, weight
-from maxmargin.solvers.streaming.state import Holder, Passing
+from maxmargin.solvers.streaming.state import Holder, StreamState
 from maxmargin.system.compiled import compiled
 from maxmargin.system.prefetch import prefetch
 from maxmargin.system.splitmix import draw_below
@@ -59,7 +59,7 @@ class CachedLoops:
         if self.evict not in EVICTIONS:
             raise ParameterError(f"evict={self.evict!r} is not known: choose one of {', '.join(EVICTIONS)}")
 
-    def trainer(self, state: Passing, rng: np.random.Generator) -> CacheTrainer:
+    def trainer(self, state: StreamState, rng: np.random.Generator) -> CacheTrainer:
         """What works on a state."""
         return CacheTrainer(state, rng, self.evict == "active")
 
@@ -67,7 +67,7 @@ class CachedLoops:
 class CacheTrainer(Holder):
     """The trainer, with its cache."""
 
-    def __init__(self, state: Passing, rng: np.random.Generator, active: bool) -> None:
+    def __init__(self, state: StreamState, rng: np.random.Generator, active: bool) -> None:
         super().__init__(state, rng)
         self.active, self.epsilon, self.ceiling, self.largest = active, np.inf, np.inf, 0.0
         self.per_row, self.from_coming, self.from_held = PER_ROW, 0.0, 0.0
@@ -85,7 +85,7 @@ class CacheTrainer(Holder):
         cache.shrink(state.room_for_rows(), state.variables, self.rng)
         wanted = np.empty(len(y), dtype=np.bool_)
         state.b, state.s, self.largest, gained = arrive(
-            rows, y, first, state.variables, state.term, state.pull, state.w, state.b, state.s, self.active,
+            rows, y, first, state.variables, state.term, state.bias_curvature, state.w, state.b, state.s, self.active,
             self.epsilon, self.largest, wanted,
         )  # fmt: skip
         state.visited += len(y)
@@ -108,7 +108,7 @@ class CacheTrainer(Holder):
         before = cache.count
         state.b, state.s, cache.count, cache.live, self.epsilon, self.largest, gained = visit(
             cache.rows, cache.example, cache.y, cache.Q, cache.alpha, state.variables, state.term,
-            state.pull, state.w, state.b, state.s, cache.count, cache.live, steps, self.seed, self.active,
+            state.bias_curvature, state.w, state.b, state.s, cache.count, cache.live, steps, self.seed, self.active,
             self.epsilon, self.ceiling, self.largest, int(CROWDED * cache.limit),
         )  # fmt: skip
         self.seed = (self.seed + steps) % (1 << 62)
@@ -152,7 +152,7 @@ def arrive(rows, y, first, variables, term, B2, w, b, s, active, epsilon, larges
         if new != a:
             put(variables, i, new)
             gained += abs(new - a) * G
-        if active and beyond(term, 0, new, m) > epsilon:
+        if active and distance_from_bound(term, 0, new, m) > epsilon:
             wanted[k] = False
         else:
             largest = max(largest, G)
@@ -193,7 +193,7 @@ def visit(
         G = abs(m - slope(term, 0, a))
         gained += abs(new - a) * G
         alpha[k] = new
-        if active and beyond(term, 0, new, m) > epsilon:
+        if active and distance_from_bound(term, 0, new, m) > epsilon:
             live -= weight(rows, k)
             count = drop(rows, example, y, Q, alpha, variables, k, count)
         else:

@@ -16,7 +16,7 @@ from maxmargin.data.rows import dot
 from maxmargin.errors import ParameterError
 from maxmargin.solvers.streaming.block_minimization import BlockTrainer, check_sweeps
 from maxmargin.solvers.streaming.row_cache import weight
-from maxmargin.solvers.streaming.state import Passing
+from maxmargin.solvers.streaming.state import StreamState
 from maxmargin.system.compiled import compiled
 from maxmargin.system.values import is_number
 
@@ -36,7 +36,7 @@ class SelectiveBlocks:
         if not (is_number(self.keep) and 0.0 < self.keep < 1.0):
             raise ParameterError(f"keep={self.keep!r} must be above 0 and below 1: a part of the memory")
 
-    def trainer(self, state: Passing, rng: np.random.Generator) -> SelectiveTrainer:
+    def trainer(self, state: StreamState, rng: np.random.Generator) -> SelectiveTrainer:
         """What works on a state."""
         return SelectiveTrainer(state, rng, self.sweeps, self.keep)
 
@@ -44,7 +44,7 @@ class SelectiveBlocks:
 class SelectiveTrainer(BlockTrainer):
     """A BlockTrainer that does not forget everything."""
 
-    def __init__(self, state: Passing, rng: np.random.Generator, sweeps: int, part: float) -> None:
+    def __init__(self, state: StreamState, rng: np.random.Generator, sweeps: int, part: float) -> None:
         super().__init__(state, rng, sweeps)
         self.part = part
 

@@ -11,7 +11,7 @@ from maxmargin.data.rows import Rows, count_columns, count_rows
 from maxmargin.errors import FileError
 from maxmargin.problems.dual_terms import DualTerm
 from maxmargin.problems.streamed import Streamed
-from maxmargin.solvers.dual.dual_coordinate import PULL
+from maxmargin.solvers.dual.dual_coordinate import BIAS_CURVATURE
 from maxmargin.solvers.streaming.dual_variables import POSITIVE, in_file, spelt_out, variables_of
 from maxmargin.solvers.streaming.row_cache import RowCache
 from maxmargin.system.budget import HELD, Budget
@@ -54,7 +54,7 @@ class Trainer(Protocol):
 class Holder:
     """What every trainer has: a cache for rows of a state, made when the first of them come."""
 
-    def __init__(self, state: Passing, rng: np.random.Generator) -> None:
+    def __init__(self, state: StreamState, rng: np.random.Generator) -> None:
         self.state, self.rng = state, rng
         self.cache: RowCache | None = None
         self.evicted = 0
@@ -96,17 +96,17 @@ class Method(Protocol):
     def reads_blocks(self) -> bool:
         """Whether it wants a block file, and waits while it is read."""
 
-    def trainer(self, state: Passing, rng: np.random.Generator) -> Trainer:
+    def trainer(self, state: StreamState, rng: np.random.Generator) -> Trainer:
         """What works on a state."""
 
 
-class Passing:
+class StreamState:
     """w, b, s = Σ α_i y_i, α and marks; n and d are what has been met so far."""
 
     def __init__(self, problem: Streamed, budget: Budget) -> None:
         self.problem, self.budget = problem, budget
         self.n = self.d = self.visited = 0
-        self.b = self.s = self.pull = 0.0
+        self.b = self.s = self.bias_curvature = 0.0
         self.expected = 0.0  # examples
         self.all_w = reserved(budget.total // 8, np.float64, budget.huge)
         self.frozen = reserved(0, np.float64)
@@ -138,9 +138,9 @@ class Passing:
         self.budget.for_rows(self.expected, self.d)
         if self.problem.bias == "free":
             square = float(np.sum(np.square(rows.values, dtype=np.float64))) / max(count_rows(rows), 1)
-            self.pull = PULL * max(square, 1.0 / self.problem.C)
+            self.bias_curvature = BIAS_CURVATURE * max(square, 1.0 / self.problem.C)
         else:
-            self.pull = self.problem.bias_square
+            self.bias_curvature = self.problem.bias_square
         self.make_room(int(self.expected) + 1)
 
     def meet(self, rows: Rows, first: int) -> None:
@@ -191,7 +191,7 @@ class Passing:
     def move_centre(self) -> None:
         """The centre of a free bias goes to where b is."""
         if self.problem.bias == "free":
-            self.b += self.pull * self.s
+            self.b += self.bias_curvature * self.s
 
     def freeze(self) -> None:
         """Copy α for a certificate; with a free bias, made to balance by scaling the heavier side down."""
