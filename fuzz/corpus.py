@@ -148,7 +148,7 @@ def make_libsvm_models(folder: Path) -> None:
     maxmargin.write_libsvm_model(maxmargin.train(X, y, **WITH_KERNEL).model, folder / "a.model")
     three = np.arange(N) % 3
     maxmargin.write_libsvm_model(maxmargin.train(X, three, kernel="linear", threads=1).model, folder / "b.model")
-    maxmargin.write_libsvm_model(maxmargin.SVR(gamma=0.5, threads=1).fit(X, y).model_, folder / "c.model")
+    maxmargin.write_libsvm_model(maxmargin.SVR(gamma=0.5, n_jobs=1).fit(X, y).model_, folder / "c.model")
 
 
 def make_models(folder: Path) -> None:
@@ -165,7 +165,7 @@ def make_models(folder: Path) -> None:
         folder / "sparse.safetensors"
     )
     maxmargin.train(X @ X.T, y, kernel="precomputed", threads=1).model.save(folder / "precomputed.safetensors")
-    maxmargin.NuSVR(gamma=0.5, threads=1).fit(X, y).model_.save(folder / "function.safetensors")
+    maxmargin.NuSVR(gamma=0.5, n_jobs=1).fit(X, y).model_.save(folder / "function.safetensors")
     for approx in ("nystrom", "fourier"):
         result = maxmargin.train(X, y, **WITH_KERNEL, approx=approx, components=8)
         result.model.save(folder / f"{approx}.safetensors")

@@ -34,7 +34,7 @@ def command(folder: Path, solver: str, seed: int) -> list[str]:
     if solver != "dual_coordinate":
         options += ["--memory", "8MB"]
     kept = ["--checkpoint", "run.checkpoint", "--resume", "--model", "model.safetensors", "--quiet"]
-    limit = ["--time-limit", str(PATIENCE_SECONDS / 2)]
+    limit = ["--max-seconds", str(PATIENCE_SECONDS / 2)]
     return [sys.executable, str(OFTEN), "train", "data.svm", *options, *kept, *limit]
 
 

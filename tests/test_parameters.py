@@ -13,13 +13,18 @@ import maxmargin
 from maxmargin import ParameterError
 from maxmargin.cli import run
 from maxmargin.cli.train import train as command
+from maxmargin.estimators.base import NAMES, NEEDS, OWN
 from maxmargin.parameters import PARAMETERS, is_given, names_of
+from maxmargin.racing import TAKEN
 from maxmargin.settings import CHECKS, RULES
 
-FLAGS = {"time_limit": "max_seconds", "option": "options"}  # what the command line calls otherwise
 ONLY_PYTHON = {"weights", "callback", "warm"}
+ESTIMATORS = [
+    maxmargin.LinearSVC, maxmargin.SVC, maxmargin.NuSVC, maxmargin.SVR, maxmargin.NuSVR, maxmargin.OneClassSVM,
+]  # fmt: skip
 ONLY_COMMAND = {"file", "labels", "model", "quiet", "json"}
 WRONG = {
+    "task": "cluster", "nu": 2.0, "epsilon": -0.1, "class_weight": "heavy",
     "loss": "huber", "C": -1.0, "lam": -1.0, "bias": "maybe", "bias_scale": -1.0, "weights": [1.0], "expand": "poly9",
     "gamma": -3, "sigma": 0.0, "degree": 0, "coef0": "one", "cache": -1, "probability": "yes",
     "approx": "taylor", "components": -1, "landmarks": "nearest", "solver": "magic", "options": [1], "tol": 0.0,
@@ -43,6 +48,19 @@ MISPLACED = [
     ({"landmarks": "kmeans", "kernel": "rbf", "approx": "fourier"}, "landmarks needs approx='nystrom'"),
     ({"approx": "fourier"}, "approx needs a kernel: add kernel='gaussian'"),
     ({"probability": True}, "probability is for kernels"),
+    ({"nu": 0.5}, "nu needs a kernel: add kernel='gaussian'"),
+    ({"nu": 0.5, "kernel": "rbf", "C": 2.0}, "C has no meaning beside nu"),
+    ({"nu": 0.5, "kernel": "rbf", "approx": "fourier"}, "nu has no meaning for approx='fourier'"),
+    ({"nu": 0.5, "kernel": "rbf", "bias": "none"}, "bias has no meaning beside nu"),
+    ({"epsilon": 0.5}, "epsilon has no meaning for task='classify': leave it out, or take task='regress'"),
+    ({"epsilon": 0.5, "nu": 0.5, "task": "regress"}, "epsilon has no meaning beside nu"),
+    ({"task": "regress", "loss": "logistic"}, "loss has no meaning for task='regress'"),
+    ({"task": "novelty", "C": 2.0}, "C has no meaning for task='novelty'"),
+    ({"task": "novelty", "bias": "none"}, "bias has no meaning for task='novelty'"),
+    ({"task": "regress", "class_weight": "balanced"}, "class_weight has no meaning for task='regress'"),
+    ({"task": "regress", "approx": "fourier", "kernel": "rbf"}, "approx has no meaning for task='regress'"),
+    ({"task": "regress", "expand": "poly2"}, "expand has no meaning for task='regress'"),
+    ({"task": "regress", "C": float("inf")}, "C=inf is not for kernels"),
     ({"bias_scale": 2.0}, "bias_scale needs bias='regularised'"),
     ({"options": {"batch": 2}}, "options needs a solver by name"),
     ({"force": True}, "force needs checkpoint=PATH"),
@@ -66,7 +84,7 @@ def test_the_signature_of_train_is_the_declaration():
 
 
 def test_the_command_line_has_every_parameter_with_its_default():
-    found = {FLAGS.get(name, name): item for name, item in inspect.signature(command).parameters.items()}
+    found = dict(inspect.signature(command).parameters)
     assert set(found) - ONLY_COMMAND == set(PARAMETERS) - ONLY_PYTHON
     for name in set(found) - ONLY_COMMAND:
         assert found[name].default == PARAMETERS[name].default, name
@@ -76,7 +94,7 @@ def test_the_command_line_says_the_declared_sentence():
     for name, item in inspect.signature(command, eval_str=True).parameters.items():
         if name not in ONLY_COMMAND:
             option = next(one for one in item.annotation.__metadata__ if isinstance(one, typer.models.OptionInfo))
-            assert option.help == PARAMETERS[FLAGS.get(name, name)].help
+            assert option.help == PARAMETERS[name].help
 
 
 def test_the_page_of_train_lists_every_parameter():
@@ -88,18 +106,68 @@ def test_the_page_of_train_lists_every_parameter():
 
 
 def test_rules_and_checks_are_of_parameters():
-    assert set(CHECKS) | set(RULES) <= set(PARAMETERS)
+    assert set(CHECKS) | set(RULES) | TAKEN | set(NEEDS) <= set(PARAMETERS)
     assert set(WRONG) == set(PARAMETERS)
     assert {name for group in ("problem", "kernel", "run", "files") for name in names_of(group)} == set(PARAMETERS)
 
 
+def race(X, y, **given):
+    return maxmargin.race(X, y, solvers=["dual_coordinate"], **given)
+
+
 @pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("door", [maxmargin.train, maxmargin.path])
+@pytest.mark.parametrize("door", [maxmargin.train, maxmargin.path, race])
 def test_a_wrong_value_is_refused_whether_it_is_used_or_not(name, door):
     X, y = overlapping()
     with pytest.raises(maxmargin.MaxmarginError, match=name) as caught:
         door(X, y, **{name: WRONG[name]})
     assert "\n" not in str(caught.value)
+
+
+def parameters_of(estimator):
+    """The parameters of an estimator that `train` has too, with their names there and their defaults."""
+    items = inspect.signature(estimator).parameters.items()
+    return {name: (NAMES.get(name, name), item.default) for name, item in items if name not in OWN}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_parameters_of_estimators_are_those_of_train(estimator):
+    for name, (known, default) in parameters_of(estimator).items():
+        expected = {"kernel": "rbf", "seed": None, "nu": 0.5}.get(known, PARAMETERS[known].default)
+        assert default == expected, name
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"), [(one, name) for one in ESTIMATORS for name in parameters_of(one) if name != "checkpoint"],
+    ids=lambda item: item if isinstance(item, str) else item.__name__,
+)  # fmt: skip
+def test_estimators_refuse_wrong_values_in_one_line(estimator, name):
+    X, y = overlapping()
+    known, _ = parameters_of(estimator)[name]
+    with pytest.raises(maxmargin.MaxmarginError, match=known) as caught:
+        estimator(**{name: WRONG[known]}).fit(X, y)
+    assert "\n" not in str(caught.value)
+
+
+WRONG_OPTIONS = {
+    "options": "batch", "class_weight": "heavy", "coef0": None, "degree": "0", "label": None, "probability": None,
+    "resume": None, "force": None, "zero_based": None, "C": "-1", "checkpoint": "no/checkpoint/here",
+}  # values as they are typed; None: the option parser takes no wrong one  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(set(WRONG) - ONLY_PYTHON))
+def test_the_command_line_refuses_wrong_values_in_one_line(name, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = overlapping()
+    maxmargin.write("t.svm", X, y)
+    value = WRONG_OPTIONS.get(name, str(WRONG[name]))
+    if value is None:
+        pytest.skip("every value that the option parser takes is fine")
+    flag = (PARAMETERS[name].flags or (f"--{name.replace('_', '-')}",))[-1]
+    assert run(["train", "t.svm", f"{flag}={value}"]) == 1
+    said = capsys.readouterr().err.strip()
+    assert name.replace("_", "-") in said.replace("_", "-")
+    assert "\n" not in said
 
 
 @pytest.mark.parametrize(
@@ -118,7 +186,7 @@ def test_a_parameter_without_meaning_is_refused_with_the_reason(given, reason):
 )
 def test_a_path_refuses_the_same(given, reason):
     X, y = overlapping()
-    reason = "path takes no force" if "force" in given else reason
+    reason = next((f"path takes no {name}" for name in ("C", "force") if name in given), reason)
     with pytest.raises(ParameterError, match=re.escape(reason)):
         maxmargin.path(X, y, **given)
 
@@ -173,7 +241,7 @@ def test_the_command_line_refuses_in_one_line(tmp_path, capsys):
 
 def test_an_unknown_name_is_an_unexpected_argument():
     X, y = overlapping()
-    for door in (maxmargin.train, maxmargin.path):
+    for door in (maxmargin.train, maxmargin.path, race):
         with pytest.raises(TypeError, match="unexpected keyword argument 'gama'"):
             door(X, y, gama=1.0)
 

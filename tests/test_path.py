@@ -10,7 +10,7 @@ from problems import EVERY_BIAS, EVERY_LOSS, overlapping
 
 import maxmargin
 from maxmargin import regularisation_path as regularisation
-from maxmargin import training
+from maxmargin.data import examples
 from maxmargin.regularisation_path import path, split
 
 
@@ -43,7 +43,7 @@ def test_several_classes_weights_and_a_file(tmp_path):
 def test_the_rows_are_checked_once(monkeypatch):
     X, y = overlapping()
     calls = []
-    monkeypatch.setattr(training, "take_unseen", lambda X, take=training.take_unseen: calls.append(1) or take(X))
+    monkeypatch.setattr(examples, "take_unseen", lambda X, take=examples.take_unseen: calls.append(1) or take(X))
     assert len(path(X, y, Cs=[0.1, 1.0, 10.0])) == 3
     assert len(calls) == 1
 

@@ -341,7 +341,7 @@ def test_progress_names_the_solver(here, capsys, monkeypatch):
         (["pets.svm", "--solvers", "sgd"], "holds 3 classes (cat, dog, eel)"),
         (["pets.svm", "--solvers", "sgd", "--positive", "cow"], "positive=cow is no class"),
         (["data.svm", "--solvers", "newton,pegasos"], "no solver takes this problem: newton needs a smooth loss"),
-        (["data.svm", "--solvers", "sgd", "--time-limit", "0"], "(--time-limit)=0.0 must be"),
+        (["data.svm", "--solvers", "sgd", "--max-seconds", "0"], "max_seconds=0.0 must be"),
         (["data.svm", "--solvers", "sgd", "--tol", "0"], "tol=0.0 must be"),
     ],
     ids=" ".join,
@@ -362,7 +362,7 @@ def test_a_missing_matplotlib_is_said_before_anything_is_read(here, capsys, monk
 def test_ctrl_c_ends_the_race_and_shows_what_was_run(here):
     X, y = overlapping(n=20000, d=30, flip=0.3)
     maxmargin.write("slow.svm", X, y.astype(int))
-    command = ["race", "slow.svm", "-c", "1e6", "--solvers", "dual_pairs,sgd", "--json", "--time-limit", "100"]
+    command = ["race", "slow.svm", "-c", "1e6", "--solvers", "dual_pairs,sgd", "--json", "--max-seconds", "100"]
     process = subprocess.Popen(
         [sys.executable, "-m", "maxmargin", *command, "--tol", "1e-12", "--plot", "slow.png"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -1,14 +1,18 @@
-"""More than two classes: one two-class problem for each, that class against the rest.
+"""Several problems in the place of one: each class against the rest, each pair of classes, each fold.
 
-Two classes are one problem, and take the same way.
+Two classes are one problem, and take the same way. Linear and streamed problems are one class against the rest, which
+share their rows; problems with a kernel are pairs of classes, as in LIBSVM, which have the rows of two classes each.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from threading import Event
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from threading import Event, Lock
+from typing import Any
 
 import numpy as np
 
@@ -17,47 +21,97 @@ from maxmargin.loop.solve import Callback, Keeping, Limits, Outcome, check_keepi
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem, check_both_classes
 from maxmargin.solvers.base import Solver
+from maxmargin.system.overwriting import check_replaces_checkpoint
+from maxmargin.system.threads import blas_on_one_thread, in_turn, on_threads
 
 
-def one_against_rest(
-    problem: Problem,
-    classes: np.ndarray,
-    codes: np.ndarray,
-    solver: Solver,
-    limits: Limits,
-    *,
-    seed: int,
-    callback: Callback | None,
-    interrupt: Event,
-    keeping: Keeping,
-    starts: Sequence[Point] | None,
+@dataclass(frozen=True)
+class Run:
+    """How each problem of a training is solved."""
+
+    solver: Solver
+    limits: Limits
+    seed: int = 0
+    callback: Callback | None = None
+    interrupt: Event | None = None
+    keeping: Keeping = field(default_factory=Keeping)
+
+    def solve(self, problem: Any, warm: Point | None = None) -> Outcome:
+        """Solve one problem."""
+        return solve(
+            problem, self.solver, self.limits, seed=self.seed, callback=self.callback, interrupt=self.interrupt,
+            keeping=self.keeping, warm=warm,
+        )  # fmt: skip
+
+
+def solve_all(
+    problems: Iterable[Any], count: int, run: Run, *, starts: Sequence[Point] | None = None, workers: int = 1
 ) -> list[Outcome]:
-    """Solve each two-class problem; an interrupt leaves the remaining ones where they start."""
-    shares, count = time_shares(limits, len(sides(classes))), len(sides(classes))
-    for part, side in enumerate(sides(classes)) if count > 1 else ():
-        check_keeping(versus_rest(problem, classes, codes, side), solver, seed, own_file(keeping, part, count))
+    """Solve so many problems, several side by side where there are workers; an interrupt leaves the rest unsolved.
+
+    Each problem has an equal share of the time that is left when it begins, and a checkpoint of its own.
+    """
+    shares, waiting, lock = time_shares(run.limits, count), enumerate(problems), Lock()
+    outcomes: list[Any] = [None] * count
+    check_kept(problems, count, run)
+    callback = in_turn(run.callback) if run.callback and workers > 1 else run.callback
+
+    def solve_next(_: int) -> None:
+        with lock:
+            part, problem = next(waiting)
+            limits = next(shares)
+        if limits.max_seconds is not None:
+            limits = replace(limits, max_seconds=limits.max_seconds * min(workers, count - part))
+        own = replace(run, limits=limits, callback=callback, keeping=own_file(run.keeping, part, count))
+        outcomes[part] = own.solve(problem, None if starts is None else starts[part])
+
+    with blas_on_one_thread if workers > 1 else nullcontext():
+        on_threads(workers, solve_next, range(count))
+    return outcomes
+
+
+def check_kept(problems: Iterable[Any], count: int, run: Run) -> None:
+    """Refuse to replace anything but checkpoints of these runs, before any work is done, as far as they are known."""
+    if run.keeping.checkpoint is None or count == 1:
+        return
+    for part in range(count):
+        own = own_file(run.keeping, part, count)
+        if isinstance(problems, Sequence):
+            check_keeping(problems[part], run.solver, run.seed, own)
+        else:
+            assert own.checkpoint is not None
+            check_replaces_checkpoint(own.checkpoint, own.force)
+
+
+def each_against_rest(problem: Problem, classes: np.ndarray, codes: np.ndarray) -> list[Problem]:
+    """The problems in which each class in turn is positive and all others are negative."""
+    if len(classes) == 2:
+        return [problem]
+    for side in sides(classes):
+        check_both_classes(signs(codes, side), problem.C)
     return [
-        solve(
-            versus_rest(problem, classes, codes, side),
-            solver,
-            next(shares),
-            seed=seed,
-            callback=callback,
-            interrupt=interrupt,
-            keeping=own_file(keeping, part, count),
-            warm=None if starts is None else starts[part],
-        )
-        for part, side in enumerate(sides(classes))
+        problem.relabelled(signs(codes, side), f"{show(classes[side])} against the rest") for side in sides(classes)
     ]
 
 
-def versus_rest(problem: Problem, classes: np.ndarray, codes: np.ndarray, side: int) -> Problem:
-    """The problem in which class number `side` is positive and all others are negative."""
-    if len(classes) == 2:
-        return problem
-    y = signs(codes, side)
-    check_both_classes(y, problem.C)
-    return problem.relabelled(y, f"{show(classes[side])} against the rest")
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two classes, the first one positive: the row numbers of their examples, and what to call their problem."""
+
+    members: np.ndarray
+    y: np.ndarray
+    classes: tuple[Any, Any]
+    name: str
+
+
+def pairs_of(classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> Iterator[Pair]:
+    """Each pair of classes, one at a time."""
+    for i, j in combinations(range(len(classes)), 2):
+        members = np.flatnonzero((codes == i) | (codes == j))
+        y = np.where(codes[members] == i, 1.0, -1.0)
+        check_both_classes(y, weights[members])
+        name = "" if len(classes) == 2 else f"{show(classes[i])} against {show(classes[j])}"
+        yield Pair(members, y, (classes[i], classes[j]), name)
 
 
 def time_shares(limits: Limits, parts: int) -> Iterator[Limits]:

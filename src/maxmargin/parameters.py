@@ -1,7 +1,8 @@
-"""Every parameter of a training, once: its default, what it is for, and one sentence of help.
+"""Every parameter of a training, once: its default, what it is for, one sentence of help, its type on the command line.
 
-The signature of `train`, the options of the command line and the table in docs/training.md are compared with this list
-by a test. `settings` checks the values. Nothing is imported here, so that the command line starts quickly.
+The signature of `train` and the table in docs/training.md are compared with this list by a test; the options of the
+command line are made from it. `settings` checks the values. Nothing is imported here, so that the command line starts
+quickly.
 """
 
 from __future__ import annotations
@@ -10,51 +11,78 @@ from typing import Any, NamedTuple
 
 
 class Parameter(NamedTuple):
-    """A default, the group it belongs to, and a sentence of help."""
+    """A default, the group it belongs to, and a sentence of help.
+
+    `option` is the type of the command line's option, None where there is none; `flags` are its names where they are
+    not the parameter's own; `shown` is the default as people read it, where the default itself says too little.
+    """
 
     default: Any
     group: str
     help: str
+    option: Any = None
+    flags: tuple[str, ...] = ()
+    shown: str | bool = True
 
 
 PROBLEM, KERNEL, RUN, FILES = "problem", "kernel", "run", "files"
 
 PARAMETERS = {
-    "loss": Parameter("hinge", PROBLEM, "hinge, squared_hinge or logistic."),
-    "C": Parameter(1.0, PROBLEM, "The weight of the losses; inf for a hard margin."),
-    "lam": Parameter(None, PROBLEM, "The same as λ: C = 1/(n λ)."),
-    "bias": Parameter("free", PROBLEM, "free, regularised or none."),
-    "bias_scale": Parameter(1.0, PROBLEM, "The size of the constant feature of a regularised bias."),
-    "weights": Parameter(None, PROBLEM, "One number for each example, 0 or above."),
-    "expand": Parameter(
-        None, PROBLEM, "Features to compute: poly2, hash:2**20, fourier:2000:0.1; of sequences kmers:8."
+    "task": Parameter("classify", PROBLEM, "classify, regress or novelty.", str),
+    "loss": Parameter("hinge", PROBLEM, "hinge, squared_hinge or logistic.", str),
+    "C": Parameter(1.0, PROBLEM, "The weight of the losses; inf for a hard margin.", float, ("-c", "--C")),
+    "lam": Parameter(None, PROBLEM, "The same as λ: C = 1/(n λ).", float, ("--lam",)),
+    "nu": Parameter(
+        None,
+        PROBLEM,
+        "ν in the place of C or ε: the part of outliers or margin errors.",
+        float,
+        shown="0.5 for novelty",
     ),
-    "kernel": Parameter(None, KERNEL, "linear, polynomial, gaussian or sigmoid."),
-    "gamma": Parameter("scale", KERNEL, "γ of the kernel: a number, scale for 1/(d var X) or auto for 1/d."),
-    "sigma": Parameter(None, KERNEL, "The width of a Gaussian: γ = 1/(2σ²)."),
-    "degree": Parameter(3, KERNEL, "p of (γ⟨x, z⟩ + r)^p."),
-    "coef0": Parameter(0.0, KERNEL, "r of a polynomial or a sigmoid."),
-    "cache": Parameter(None, KERNEL, "Megabytes of the kernel matrix to hold."),
-    "probability": Parameter(False, KERNEL, "A kernel model with probabilities: six fits instead of one."),
-    "approx": Parameter(None, KERNEL, "nystrom or fourier: approximate the kernel by explicit features."),
-    "components": Parameter(500, KERNEL, "How many features approximate the kernel."),
-    "landmarks": Parameter("auto", KERNEL, "How nystrom chooses its landmarks: kmeans, leverage or uniform."),
-    "solver": Parameter("auto", RUN, "auto, or one of the solvers by name."),
-    "options": Parameter(None, RUN, "The solver's own, as NAME=VALUE; may be repeated."),
-    "tol": Parameter(1e-4, RUN, "The relative duality gap to reach."),
-    "max_seconds": Parameter(None, RUN, "Stop after this many seconds with the best so far."),
-    "max_epochs": Parameter(None, RUN, "Stop after this many passes with the best so far."),
-    "seed": Parameter(0, RUN, "The same seed gives the same model, bit for bit."),
-    "threads": Parameter(None, RUN, "Threads to use."),
+    "epsilon": Parameter(0.1, PROBLEM, "Regression: errors of up to ε cost nothing.", float),
+    "bias": Parameter("free", PROBLEM, "free, regularised or none.", str),
+    "bias_scale": Parameter(1.0, PROBLEM, "The size of the constant feature of a regularised bias.", float),
+    "weights": Parameter(None, PROBLEM, "One number for each example, 0 or above."),
+    "class_weight": Parameter(None, PROBLEM, "balanced, or weights of classes: LABEL=WEIGHT,LABEL=WEIGHT.", str),
+    "expand": Parameter(
+        None, PROBLEM, "Features to compute: poly2, hash:2**20, fourier:2000:0.1; of sequences kmers:8.", str
+    ),
+    "kernel": Parameter(None, KERNEL, "linear, polynomial, gaussian or sigmoid.", str, shown="none"),
+    "gamma": Parameter("scale", KERNEL, "γ of the kernel: a number, scale for 1/(d var X) or auto for 1/d.", str),
+    "sigma": Parameter(None, KERNEL, "The width of a Gaussian: γ = 1/(2σ²).", float),
+    "degree": Parameter(3, KERNEL, "p of (γ⟨x, z⟩ + r)^p.", int),
+    "coef0": Parameter(0.0, KERNEL, "r of a polynomial or a sigmoid.", float),
+    "cache": Parameter(
+        None, KERNEL, "Megabytes of the kernel matrix to hold.", float, shown="a quarter of the free memory"
+    ),
+    "probability": Parameter(
+        False, KERNEL, "A kernel model with probabilities: six fits instead of one.", bool, ("--probability",)
+    ),
+    "approx": Parameter(None, KERNEL, "nystrom or fourier: approximate the kernel by explicit features.", str),
+    "components": Parameter(500, KERNEL, "How many features approximate the kernel.", int),
+    "landmarks": Parameter("auto", KERNEL, "How nystrom chooses its landmarks: kmeans, leverage or uniform.", str),
+    "solver": Parameter("auto", RUN, "auto, or one of the solvers by name.", str),
+    "options": Parameter(None, RUN, "The solver's own, as NAME=VALUE; may be repeated.", list[str]),
+    "tol": Parameter(1e-4, RUN, "The relative duality gap to reach.", float),
+    "max_seconds": Parameter(None, RUN, "Stop after this many seconds with the best so far.", float),
+    "max_epochs": Parameter(None, RUN, "Stop after this many passes with the best so far.", float),
+    "seed": Parameter(0, RUN, "The same seed gives the same model, bit for bit.", int),
+    "threads": Parameter(None, RUN, "Threads to use.", int, ("--threads",), "all cores"),
     "callback": Parameter(None, RUN, "Called with a Record after each certificate; a true value stops the training."),
-    "checkpoint": Parameter(None, RUN, "A file that keeps the run, for --resume."),
-    "resume": Parameter(False, RUN, "Go on from the checkpoint, if it exists."),
-    "force": Parameter(False, RUN, "Replace any file, whatever it holds."),
+    "checkpoint": Parameter(None, RUN, "A file that keeps the run, for --resume.", "path"),
+    "resume": Parameter(False, RUN, "Go on from the checkpoint, if it exists.", bool, ("--resume",)),
+    "force": Parameter(False, RUN, "Replace any file, whatever it holds.", bool, ("--force",)),
     "warm": Parameter(None, RUN, "An earlier result on the same rows to start from."),
-    "memory": Parameter(None, FILES, "Memory limit when training from files, e.g. 500MB."),
-    "label": Parameter(None, FILES, "The column of labels in a table."),
-    "zero_based": Parameter(False, FILES, "Features are counted from 0 in the file, not from 1."),
-    "on_bad_line": Parameter("refuse", FILES, "refuse the file for a line that cannot be read, or skip such lines."),
+    "memory": Parameter(
+        None, FILES, "Memory limit when training from files, e.g. 500MB.", str, shown="half of the free memory"
+    ),
+    "label": Parameter(None, FILES, "The column of labels in a table.", str, shown="label, y, target or class"),
+    "zero_based": Parameter(
+        False, FILES, "Features are counted from 0 in the file, not from 1.", bool, ("--zero-based",)
+    ),
+    "on_bad_line": Parameter(
+        "refuse", FILES, "refuse the file for a line that cannot be read, or skip such lines.", str
+    ),
 }
 
 

@@ -21,25 +21,33 @@ import numpy as np
 
 from maxmargin.choose import choose
 from maxmargin.data.columns import shifted, widened
-from maxmargin.data.labels import check_length, encode, show, signs
+from maxmargin.data.files import is_file
+from maxmargin.data.labels import check_length, show, signs
 from maxmargin.data.passes import scores
 from maxmargin.data.pick import pick
 from maxmargin.data.rows import Rows, count_columns, count_rows
+from maxmargin.data.take import take
 from maxmargin.errors import DataError, MaxmarginError, ParameterError, RefusedError
 from maxmargin.loop.interrupts import noticed
 from maxmargin.loop.record import Record
 from maxmargin.loop.solve import Limits, Outcome, solve
+from maxmargin.parameters import FILES, PARAMETERS, names_of
 from maxmargin.problems.certificate import Certified
-from maxmargin.problems.linear import Problem, checked_weights, penalty, pose
-from maxmargin.settings import check_names, checked_limits, checked_seed
+from maxmargin.problems.linear import Problem, pose
+from maxmargin.settings import Settings, settings_of
 from maxmargin.solvers import PASSING, find_solver
 from maxmargin.solvers.base import Solver
-from maxmargin.system.threads import thread_count
 from maxmargin.system.values import is_number
-from maxmargin.training import gather
+from maxmargin.training import examples_for, files_for, weights_of
 
 FEW = 64  # rows to warm up on
 CLASSES_SHOWN = 8
+TOL = 1e-6
+LAP_SECONDS = 10.0
+TAKEN = {
+    "loss", "C", "lam", "bias", "bias_scale", "weights", "class_weight", "tol", "max_seconds", "max_epochs", "seed",
+    "threads", "callback", *names_of(FILES),
+}  # the parameters of `train` that a race has  # fmt: skip
 STREAMED = "reads its rows from files while it trains, and a race holds them in memory"
 
 Callback = Callable[[str, Record], Any]
@@ -118,35 +126,24 @@ def race(
     y: Any = None,
     *,
     solvers: Iterable[str | tuple[str, dict[str, Any]]],
-    loss: str = "hinge",
-    C: float = 1.0,
-    lam: float | None = None,
-    bias: str = "free",
-    bias_scale: float = 1.0,
-    weights: Any = None,
     test: Any = None,
     holdout: float = 0.2,
     positive: Any = None,
-    tol: float = 1e-6,
-    max_seconds: float | None = 10.0,
-    max_epochs: float | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    callback: Callback | None = None,
-    zero_based: bool = False,
+    **parameters: Any,
 ) -> Race:
     """Run solvers one after another on the same problem, and keep the curves that lectures draw.
 
     Parameters
     ----------
-    X, y, loss, C, lam, bias, bias_scale, weights, seed, threads, zero_based : as in `train`
+    X, y : as in `train`
     solvers : names, or pairs of a name and its options, such as ("pegasos", {"batch": 32})
     test : rows to try the models on: a path, or a pair (X, y)
     holdout : without `test`, the part of the rows that is held out for it; 0 for none
     positive : the class that is raced against the rest; needed for more than two classes
-    tol : relative duality gap that ends a lap
-    max_seconds, max_epochs : limits of each lap
-    callback : called with the name of the lap and a `Record`; a true return value ends the race
+    **parameters : whatever `train` takes for a linear classifier on rows in memory: loss, C, lam, bias, bias_scale,
+        weights, class_weight, seed, threads, and how files are read. `tol`, 1e-6 by default, `max_seconds`, 10 by
+        default, and `max_epochs` end a lap. `callback` is called with the name of the lap and a `Record`; a true
+        return value ends the race
 
     Returns
     -------
@@ -161,35 +158,37 @@ def race(
     >>> [(lap.name, "refused" if lap.refusal else lap.outcome.status.name) for lap in laps]
     [('dual_pairs', 'CONVERGED'), ('newton', 'refused')]
     """
-    entrants = checked_entrants(solvers, loss, bias)
-    limits, threads, seed = checked_limits(tol, max_seconds, max_epochs), thread_count(threads), checked_seed(seed)
+    for name in parameters:
+        if name in PARAMETERS and name not in TAKEN:
+            raise ParameterError(f"race takes no {name}: it compares solvers of linear classifiers on rows in memory")
+    settings = settings_of("race", X, parameters, tol=TOL, max_seconds=LAP_SECONDS).changed(y=y)
+    entrants, threads, seed = checked_entrants(solvers), settings.thread_count, int(settings.seed)
     check_holdout(holdout)
-    rows, labels = gather(X, y, zero_based, threads)
+    data = examples_for(settings)
     name = named(X, "y")
-    classes, codes = encode(labels, count_rows(rows), name)
-    side = side_of(classes, positive, name)
-    signed = signs(codes, side)
-    weights = None if weights is None else checked_weights(weights, signed)
+    side = side_of(data.classes, positive, name)
+    rows, signed, weights = data.rows, signs(data.codes, side), weights_of(data, settings)
     unseen: Unseen | None = None
     if test is not None:
-        unseen = taken_test(test, classes, side, count_columns(rows), zero_based, threads)
+        unseen = taken_test(test, data.classes, side, count_columns(rows), settings)
     else:
         away = held_out(signed, holdout, seed)
         if away.any():
             unseen = Unseen(picked(rows, away), signed[away], threads)
             rows, signed, weights = picked(rows, ~away), signed[~away], None if weights is None else weights[~away]
     problem = pose(
-        rows, signed, loss=loss, C=C, lam=lam, weights=weights, bias=bias, bias_scale=bias_scale, threads=threads
-    )
+        rows, signed, loss=settings.loss, C=settings.C, lam=settings.lam, weights=weights, bias=settings.bias,
+        bias_scale=settings.bias_scale, threads=threads,
+    )  # fmt: skip
     if unseen is not None and problem.centre is not None:
         unseen = replace(unseen, rows=shifted(widened(unseen.rows, problem.d), problem.centre))
     facts = {
         "data": named(X, ""), "n": problem.n, "d": problem.d, "nnz": problem.nnz,
-        "tested": len(unseen.y) if unseen else 0, "positive": show(classes[side]),
-        "loss": loss, "C": penalty(problem.n, C, lam), "bias": bias, "bias_scale": float(bias_scale),
-        "tol": float(tol), "seed": seed,
+        "tested": len(unseen.y) if unseen else 0, "positive": show(data.classes[side]),
+        "loss": settings.loss, "C": settings.penalty(problem.n), "bias": settings.bias,
+        "bias_scale": float(settings.bias_scale), "tol": float(settings.tol), "seed": seed,
     }  # fmt: skip
-    laps, interrupted = run_all(problem, entrants, limits, unseen, seed, callback)
+    laps, interrupted = run_all(problem, entrants, settings.limits, unseen, seed, settings.callback)
     if all(lap.refusal for lap in laps):
         raise RefusedError(f"no solver takes this problem: {'; '.join(lap.refusal for lap in laps)}")
     return Race(laps, facts, interrupted)
@@ -280,14 +279,14 @@ class Unseen:
         return float(np.mean(signs(values > 0, True) != self.y))
 
 
-def taken_test(test: Any, classes: np.ndarray, side: int, d: int, zero_based: bool, threads: int) -> Unseen:
+def taken_test(test: Any, classes: np.ndarray, side: int, d: int, settings: Settings) -> Unseen:
     """Rows to try on as the caller gave them, with labels as the training data have them."""
-    name = named(test, "test")
+    name, threads = named(test, "test"), settings.thread_count
     try:
         X, y = (test, None) if is_path(test) else test
     except (TypeError, ValueError):
         raise ParameterError("test must be the path of a file, or a pair (X, y)") from None
-    rows, y = gather(X, y, zero_based, threads)
+    rows, y = files_for(settings.changed(X=X, y=y)).read() if is_file(X) else (take(X), y)
     if count_columns(rows) > d:
         raise DataError(
             f"{name} has {count_columns(rows)} features, but the training data have {d}: prepare both in the same way"
@@ -363,7 +362,7 @@ def label(asked: str, name: str, options: dict[str, Any]) -> str:
     return " ".join([name if asked == name else f"{asked} ({name})", *words])
 
 
-def checked_entrants(solvers: Any, loss: str, bias: str) -> list[tuple[str, dict[str, Any]]]:
+def checked_entrants(solvers: Any) -> list[tuple[str, dict[str, Any]]]:
     """Names with options; what is not known is refused before a long file is read."""
     entrants = []
     for given in [solvers] if isinstance(solvers, str) else solvers:
@@ -372,7 +371,8 @@ def checked_entrants(solvers: Any, loss: str, bias: str) -> list[tuple[str, dict
             entrants.append((name, dict(options)))
         except (TypeError, ValueError):
             raise ParameterError(f"solvers has {given!r}: give a name, or a pair of a name and its options") from None
-        check_names(loss, bias, *entrants[-1])
+        if name != "auto":
+            find_solver(*entrants[-1])
     if not entrants:
         raise ParameterError("solvers is empty: name those that are to race")
     return entrants

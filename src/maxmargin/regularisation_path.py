@@ -15,13 +15,12 @@ import numpy as np
 from maxmargin.data.rows import count_stored
 from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.loop.interrupts import noticed, sharing
-from maxmargin.parameters import FILES, names_of
 from maxmargin.results import Result
-from maxmargin.settings import check_given
+from maxmargin.settings import settings_of
 from maxmargin.solvers import PASSING
-from maxmargin.system.threads import in_turn, on_threads, thread_count
+from maxmargin.system.threads import in_turn, on_threads
 from maxmargin.system.values import is_number
-from maxmargin.training import prepare, train
+from maxmargin.training import examples_for, fit_examples
 
 SMALL = 4_000_000  # values: more of them keep all threads busy with one C
 CS = tuple(float(C) for C in np.logspace(-2, 2, 9))
@@ -54,18 +53,17 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
             f"path holds the rows in memory, and {solver} reads them from files while it trains: take solver='auto', "
             f"or train(..., solver={solver!r}) for each C"
         )
-    check_given("path", X, options)
-    if options.get("kernel") is not None and options.get("approx") is None:
+    settings = settings_of("path", X, options)
+    if settings.uses_kernel:
         raise ParameterError("path is for linear models: add approx='nystrom' to the kernel, or train for each C")
-    values, threads = checked(Cs), thread_count(options.get("threads"))
-    reading = {name: options.pop(name) for name in names_of(FILES) if name in options}
-    data = prepare(X, y, threads=threads, **reading)
+    values, threads = checked(Cs), settings.thread_count
+    data = examples_for(settings.changed(y=y))
     rising = sorted(set(values))
-    longer = any(options.get(name) is not None for name in ("expand", "approx", "kernel"))
+    longer = any(settings.values[name] is not None for name in ("expand", "approx", "kernel"))
     few = count_stored(data.rows) <= SMALL and not longer
     workers = min(threads, max(len(rising) // 2, 1)) if few else 1
-    callback = options.get("callback")
-    options |= {"threads": 1 if workers > 1 else threads, "callback": in_turn(callback) if callback else None}
+    callback = in_turn(settings.callback) if settings.callback else None
+    settings = settings.changed(threads=1 if workers > 1 else threads, callback=callback)
     found: dict[float, Result] = {}
     stretches = split(rising, workers)
     with noticed() as interrupt:
@@ -77,7 +75,7 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
                     if interrupt.is_set() and found:
                         return
                     try:
-                        warm = found[C] = train(data, C=C, warm=warm, **options)
+                        warm = found[C] = fit_examples(data, settings.changed(C=C, warm=warm))
                     except BaseException:
                         interrupt.set()  # the others need not go on
                         raise

@@ -11,7 +11,7 @@ import numpy as np
 from maxmargin.data.labels import sides, signs
 from maxmargin.loop.record import Record
 from maxmargin.loop.solve import Outcome
-from maxmargin.models.linear import LabelModel, LinearModel
+from maxmargin.models.linear import LinearModel, Model
 from maxmargin.problems.certificate import Certificate, summed
 from maxmargin.status import SEVERITY, Status
 
@@ -26,7 +26,7 @@ class Result:
     from which probabilities are learnt count in `seconds` and `status` too; with `approx`, the features in `seconds`.
     """
 
-    model: LabelModel
+    model: Model
     certificate: Certificate
     status: Status
     history: list[Record] = field(repr=False)
@@ -75,7 +75,7 @@ def joined(
     return together(model, parts, solver, why)
 
 
-def together(model: LabelModel, parts: Sequence[Outcome], solver: str, why: str) -> Result:
+def together(model: Model, parts: Sequence[Outcome], solver: str, why: str) -> Result:
     """One result from a model and the outcomes of which it was made."""
     return Result(
         model,

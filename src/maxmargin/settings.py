@@ -7,6 +7,7 @@ way out: nothing that a user gives is silently ignored.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +15,149 @@ import numpy as np
 
 from maxmargin.data.expand import Expansion, Kmers, find_expansion
 from maxmargin.data.files import check_way, is_file
-from maxmargin.errors import ParameterError, RefusedError
-from maxmargin.kernels.approximation import check_components
+from maxmargin.errors import ParameterError
+from maxmargin.kernels.approximation import Approximation, check_components, checked_approximation
 from maxmargin.kernels.functions import NAMES, check_gamma, checked_degree, checked_number, gamma_of
 from maxmargin.loop.solve import Keeping, Limits
 from maxmargin.parameters import PARAMETERS, is_given
-from maxmargin.problems.linear import check_bias
+from maxmargin.problems.formulations import check_nu
+from maxmargin.problems.linear import check_bias, penalty
 from maxmargin.problems.losses import find_loss
 from maxmargin.solvers import find_solver
 from maxmargin.system.atomic_files import check_writable
-from maxmargin.system.budget import checked_memory
+from maxmargin.system.budget import Budget, checked_memory
 from maxmargin.system.overwriting import check_replaces_checkpoint
 from maxmargin.system.threads import thread_count
 from maxmargin.system.values import check_column, check_flag, is_number, is_whole
 
+TASKS = ("classify", "regress", "novelty")
+NOVELTY_NU = 0.5  # scikit-learn's default
+
 Values = Mapping[str, Any]
 Rule = Callable[[str, Values], str]
+
+
+class Settings:
+    """The checked values of one call of `train`, as attributes under their names, and what follows from them."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = dict(values)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["values"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def changed(self, **values: Any) -> Settings:
+        """The same with other values."""
+        return Settings({**self.values, **values})
+
+    @cached_property
+    def limits(self) -> Limits:
+        """When to stop."""
+        return checked_limits(self.tol, self.max_seconds, self.max_epochs)
+
+    @cached_property
+    def keeping(self) -> Keeping:
+        """Where the run is kept."""
+        return checked_keeping(self.checkpoint, self.resume, self.force)
+
+    @cached_property
+    def thread_count(self) -> int:
+        """How many threads to use."""
+        return thread_count(self.threads)
+
+    @cached_property
+    def budget(self) -> Budget | None:
+        """The memory that was allowed, if any was named."""
+        return checked_memory(self.memory)
+
+    @cached_property
+    def expansion(self) -> Expansion | None:
+        """What makes rows longer, if anything does."""
+        return find_expansion(self.expand)
+
+    @cached_property
+    def approximation(self) -> Approximation | None:
+        """The features that approximate the kernel, if any do."""
+        return checked_approximation(self.approx, self.components, self.landmarks)
+
+    @property
+    def uses_kernel(self) -> bool:
+        """Whether a kernel matrix is trained on: regression and novelty detection always are."""
+        return is_exact_kernel(self.values)
+
+    @property
+    def formulation(self) -> str:
+        """What is trained with a kernel, in LIBSVM's words."""
+        if self.task == "novelty":
+            return "one-class"
+        if self.task == "regress":
+            return "epsilon-SVR" if self.nu is None else "nu-SVR"
+        return "C-SVC" if self.nu is None else "nu-SVC"
+
+    def penalty(self, n: int) -> float:
+        """C for n examples."""
+        return penalty(n, self.C, self.lam)
+
+    def summary(self) -> dict[str, Any]:
+        """What every model says of its training."""
+        return {
+            "task": self.task, "options": self.options or {}, "bias": self.bias, "tol": float(self.tol),
+            "seed": int(self.seed), "weighted": self.weights is not None or self.class_weight is not None,
+        }  # fmt: skip
+
+
+def checked_settings(values: Values) -> Settings:
+    """The settings of a call; refuses a wrong value, used or not, and a parameter without meaning in this call."""
+    check_values(values)
+    check_rules(values)
+    settings = Settings(values)
+    _ = settings.keeping  # refuses a file that it may not replace
+    return settings
+
+
+def settings_of(function: str, X: Any, given: Values, **defaults: Any) -> Settings:
+    """The same for a function that passes on what it is given, and has some defaults of its own."""
+    for name in given:
+        if name not in PARAMETERS:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+    declared = {name: parameter.default for name, parameter in PARAMETERS.items()}
+    return checked_settings({**declared, **defaults, **given, "X": X})
+
+
+def check_values(values: Values) -> None:
+    """Refuse a wrong value, whether it is used or not."""
+    for name, check in CHECKS.items():
+        check(name, values[name])
+    penalty(1, values["C"], values["lam"])
+    checked_limits(values["tol"], values["max_seconds"], values["max_epochs"])
+    checked_approximation(values["approx"], values["components"], values["landmarks"])
+    if values["solver"] != "auto":
+        find_solver(values["solver"], values["options"], kernel=is_exact_kernel(values))
+
+
+def check_rules(values: Values) -> None:
+    """Refuse a parameter that has no meaning in this call."""
+    for name, rules in RULES.items():
+        if is_given(name, values[name]):
+            for rule in rules:
+                if reason := rule(name, values):
+                    raise ParameterError(reason)
+
+
+# Values
+
+
+def one_of(*known: str) -> Callable[[str, Any], None]:
+    """A check for names."""
+
+    def check(name: str, value: Any) -> None:
+        if not (isinstance(value, str) and value in known):
+            raise ParameterError(f"{name}={value!r} is not known: choose one of {', '.join(known)}")
+
+    return check
 
 
 def check_callback(name: str, value: Any) -> None:
@@ -56,7 +184,33 @@ def check_kernel(name: str, value: Any) -> None:
         raise ParameterError(f"{name}={value!r} must be the name of a kernel, a function f(X, Z), or None")
 
 
+def check_epsilon(name: str, value: Any) -> None:
+    """A number, 0 or above."""
+    if not (is_number(value) and 0.0 <= value < np.inf):
+        raise ParameterError(f"{name}={value!r} must be a number, 0 or above: how far off costs nothing")
+
+
+def check_class_weight(name: str, value: Any) -> None:
+    """balanced, a number for each class, or none."""
+    if value is None or (isinstance(value, str) and value == "balanced"):
+        return
+    if not isinstance(value, Mapping):
+        raise ParameterError(f"{name}={value!r} must be 'balanced', a dictionary {{label: weight}}, or None")
+    for label, weight in value.items():
+        if not (is_number(weight) and 0.0 <= weight < np.inf):
+            raise ParameterError(
+                f"{name}: the weight of class {label!r} is {weight!r}: it must be a number, 0 or above"
+            )
+
+
 CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "task": one_of(*TASKS),
+    "loss": lambda _, value: find_loss(value),
+    "nu": lambda _, value: None if value is None else check_nu(value),
+    "epsilon": check_epsilon,
+    "bias": lambda _, value: check_bias(value),
+    "bias_scale": lambda _, value: check_bias("regularised", value),
+    "class_weight": check_class_weight,
     "solver": check_solver,
     "kernel": check_kernel,
     "gamma": lambda _, value: check_gamma(value),
@@ -67,7 +221,6 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "probability": check_flag,
     "components": check_components,
     "landmarks": check_components,
-    "bias_scale": lambda _, value: check_bias("regularised", value),
     "options": check_options,
     "threads": lambda _, value: thread_count(value),
     "seed": lambda _, value: checked_seed(value),
@@ -79,7 +232,15 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "zero_based": check_flag,
     "on_bad_line": lambda _, value: check_way(value),
     "expand": lambda _, value: find_expansion(value),
-}  # the others are checked where they are used, which is always
+}  # weights and warm are checked against the rows, the others in check_values
+
+
+# Rules
+
+
+def is_exact_kernel(values: Values) -> bool:
+    """Whether a kernel matrix is trained on: regression and novelty detection always are."""
+    return values["task"] != "classify" or (values["kernel"] is not None and values["approx"] is None)
 
 
 def of_kernels(*kernels: str) -> Rule:
@@ -99,10 +260,11 @@ def of_kernels(*kernels: str) -> Rule:
 
 def of_exact_kernels(name: str, values: Values) -> str:
     """A rule for what only a kernel has that is not approximated."""
+    if is_exact_kernel(values):
+        return ""
     if values["kernel"] is None:
         return f"{name} needs a kernel: add kernel='gaussian'"
-    approx = values["approx"]
-    return f"{name} has no meaning for approx={approx!r}: leave it out" if approx is not None else ""
+    return f"{name} has no meaning for approx={values['approx']!r}: leave it out"
 
 
 def beside(other: str, remedy: str, *wanted: Any) -> Rule:
@@ -116,9 +278,87 @@ def beside(other: str, remedy: str, *wanted: Any) -> Rule:
     return rule
 
 
+def of_tasks(*tasks: str) -> Rule:
+    """A rule for what only these tasks have."""
+
+    def rule(name: str, values: Values) -> str:
+        task = values["task"]
+        ways = " or ".join(map(repr, tasks))
+        return "" if task in tasks else f"{name} has no meaning for task={task!r}: leave it out, or take task={ways}"
+
+    return rule
+
+
+def not_beside_nu(name: str, values: Values) -> str:
+    """A rule for what ν takes the place of."""
+    return "" if values["nu"] is None else f"{name} has no meaning beside nu, which takes its place: leave one out"
+
+
+def c_or_nu(name: str, values: Values) -> str:
+    """The rule for C and lam: of ν-SVR both count, of other formulations ν takes their place."""
+    if values["task"] == "novelty":
+        return f"{name} has no meaning for task='novelty': nu says how many outliers there may be"
+    return not_beside_nu(name, values) if values["task"] == "classify" else ""
+
+
+def without_kernel(name: str, values: Values) -> str:
+    """The rule for expand, which makes features for a linear model."""
+    return (
+        f"{name} makes features for a linear model: not together with a kernel" if values["kernel"] is not None else ""
+    )
+
+
+def sequences_from_files(name: str, values: Values) -> str:
+    """The rule for words of sequences, which only files hold."""
+    if isinstance(find_expansion(values[name]), Kmers) and not is_file(values["X"]):
+        return f"{name}={values[name]!r} counts words of sequences: name a file with a label and a sequence a line"
+    return ""
+
+
+def with_probabilities(name: str, values: Values) -> str:
+    """The rule for probability, which linear models have with another loss."""
+    exact = values["kernel"] is not None and values["approx"] is None
+    return "" if exact else f"{name} is for kernels: a linear model has probabilities with loss='logistic'"
+
+
+def linear_start(name: str, values: Values) -> str:
+    """The rule for warm starts."""
+    exact = is_exact_kernel(values)
+    return f"{name} is for linear models: with a kernel, resume from a checkpoint instead" if exact else ""
+
+
+def can_be_kept(name: str, values: Values) -> str:
+    """The rule for checkpoints."""
+    return (
+        "a run whose kernel is a Python function cannot be kept: no file holds code"
+        if callable(values["kernel"])
+        else ""
+    )
+
+
+def finite_c(name: str, values: Values) -> str:
+    """The rule for an infinite C."""
+    infinite = penalty(1, values["C"], values["lam"]) == np.inf
+    return "C=inf is not for kernels: take a large finite C, 1e6 say" if infinite and is_exact_kernel(values) else ""
+
+
+def hinge_with_kernels(name: str, values: Values) -> str:
+    """The rule for losses."""
+    value = values[name]
+    exact = is_exact_kernel(values)
+    return f"{name}={value!r} is not for kernels: they are trained with loss='hinge'" if exact else ""
+
+
+def bias_with_kernels(name: str, values: Values) -> str:
+    """The rule for biases: ν formulations and novelty detection have a free one."""
+    if values["task"] == "novelty":
+        return f"{name} has no meaning for task='novelty': leave it out"
+    return not_beside_nu(name, values)
+
+
 def of_a_solver(name: str, values: Values) -> str:
     """The rule for options, which belong to a solver: named, or the one that all kernels have."""
-    known = is_given("solver", values["solver"]) or (values["kernel"] is not None and values["approx"] is None)
+    known = is_given("solver", values["solver"]) or is_exact_kernel(values)
     return "" if known else f"{name} needs a solver by name: options belong to one"
 
 
@@ -134,86 +374,42 @@ def one_of_two(name: str, values: Values) -> str:
     return of_kernels("gaussian")(name, values)
 
 
-RULES: dict[str, Rule] = {
-    "bias_scale": beside("bias", "bias='regularised': the constant feature has that size", "regularised"),
-    "gamma": of_kernels("gaussian", "polynomial", "sigmoid"),
-    "sigma": one_of_two,
-    "degree": of_kernels("polynomial"),
-    "coef0": of_kernels("polynomial", "sigmoid"),
-    "cache": of_exact_kernels,
-    "components": beside("approx", "approx='nystrom' or 'fourier'"),
-    "landmarks": beside("approx", "approx='nystrom'", "nystrom"),
-    "options": of_a_solver,
-    "force": beside("checkpoint", "checkpoint=PATH: that is the file it may replace"),
-    "memory": of_files,
-    "label": of_files,
-    "zero_based": of_files,
-    "on_bad_line": of_files,
+CLASSIFY = of_tasks("classify")
+RULES: dict[str, tuple[Rule, ...]] = {
+    "loss": (CLASSIFY, hinge_with_kernels),
+    "C": (c_or_nu, finite_c),
+    "lam": (c_or_nu, finite_c),
+    "nu": (of_exact_kernels,),
+    "epsilon": (of_tasks("regress"), not_beside_nu),
+    "bias": (bias_with_kernels,),
+    "bias_scale": (beside("bias", "bias='regularised': the constant feature has that size", "regularised"),),
+    "class_weight": (CLASSIFY,),
+    "expand": (CLASSIFY, without_kernel, sequences_from_files),
+    "gamma": (of_kernels("gaussian", "polynomial", "sigmoid"),),
+    "sigma": (one_of_two,),
+    "degree": (of_kernels("polynomial"),),
+    "coef0": (of_kernels("polynomial", "sigmoid"),),
+    "cache": (of_exact_kernels,),
+    "probability": (CLASSIFY, with_probabilities),
+    "approx": (CLASSIFY, beside("kernel", "a kernel: add kernel='gaussian'")),
+    "components": (beside("approx", "approx='nystrom' or 'fourier'"),),
+    "landmarks": (beside("approx", "approx='nystrom'", "nystrom"),),
+    "options": (of_a_solver,),
+    "warm": (linear_start,),
+    "checkpoint": (can_be_kept,),
+    "force": (beside("checkpoint", "checkpoint=PATH: that is the file it may replace"),),
+    "memory": (of_files,),
+    "label": (of_files,),
+    "zero_based": (of_files,),
+    "on_bad_line": (of_files,),
 }
-
-
-def check_parameters(values: Values) -> None:
-    """Refuse a value that is wrong, used or not, and a parameter that has no meaning in this call."""
-    for name, check in CHECKS.items():
-        check(name, values[name])
-    for name, rule in RULES.items():
-        if is_given(name, values[name]) and (reason := rule(name, values)):
-            raise ParameterError(reason)
-
-
-def check_given(function: str, X: Any, given: Values) -> None:
-    """The same for a function that passes on what it is given, and knows no more parameters than there are."""
-    for name in given:
-        if name not in PARAMETERS:
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
-    defaults = {name: parameter.default for name, parameter in PARAMETERS.items()}
-    check_parameters({**defaults, **given, "X": X})
-
-
-def check_together(kernel: Any, approx: str | None, probability: bool, warm: Any, checkpoint: Any) -> None:
-    """Refuse options that have no meaning beside each other."""
-    if kernel is None and approx is not None:
-        raise ParameterError("approx needs a kernel: add kernel='gaussian'")
-    if probability and (kernel is None or approx is not None):
-        raise ParameterError("probability is for kernels: a linear machine has probabilities with loss='logistic'")
-    if kernel is not None and approx is None and warm is not None:
-        raise ParameterError("warm is for linear machines: with a kernel, resume from a checkpoint instead")
-    if callable(kernel) and checkpoint is not None:
-        raise ParameterError("a run whose kernel is a Python function cannot be kept: no file holds code")
-
-
-def checked_expansion(expand: str | None, kernel: Any, X: Any) -> Expansion | None:
-    """What makes rows longer, if anything does."""
-    expansion = find_expansion(expand)
-    if expansion is not None and kernel is not None:
-        raise ParameterError("expand makes features for a linear machine: not together with a kernel")
-    if isinstance(expansion, Kmers) and not is_file(X):
-        raise ParameterError(
-            f"expand={expand!r} counts words of sequences: name a file with a label and a sequence a line"
-        )
-    return expansion
-
-
-def check_streamed(kernel: Any, weights: Any, warm: Any) -> None:
-    """Refuse what needs all rows in memory."""
-    for name, value in (("kernel", kernel), ("weights", weights), ("warm", warm)):
-        if value is not None:
-            raise RefusedError(f"{name} is not for files that do not fit in memory: give more memory, or leave it out")
-
-
-def check_names(loss: str, bias: str, solver: str, options: dict[str, Any] | None, kernel: bool = False) -> None:
-    """Refuse a name that is not known before a long file is read."""
-    find_loss(loss)
-    check_bias(bias)
-    if solver != "auto":
-        find_solver(solver, options, kernel=kernel)
 
 
 def checked_limits(tol: float, max_seconds: float | None, max_epochs: float | None) -> Limits:
     """Limits that can be reached."""
     if not (is_number(tol) and 0 < tol < np.inf):
         raise ParameterError(f"tol={tol!r} must be a number above 0: the relative duality gap to reach, 1e-4 say")
-    for name, value in (("max_seconds (--time-limit)", max_seconds), ("max_epochs", max_epochs)):
+    for name, value in (("max_seconds", max_seconds), ("max_epochs", max_epochs)):
         if value is not None and not (is_number(value) and value > 0):
             raise ParameterError(f"{name}={value!r} must be a number above 0, or None for no limit")
     return Limits(tol, max_seconds, max_epochs)

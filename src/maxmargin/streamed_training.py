@@ -16,6 +16,7 @@ from maxmargin.data.columns import column_to_blame
 from maxmargin.data.expand import Expansion
 from maxmargin.data.far_columns import Shift
 from maxmargin.data.file_labels import as_whole
+from maxmargin.data.files import Files
 from maxmargin.data.labels import check_kept, show, sides
 from maxmargin.data.open_source import open_source
 from maxmargin.data.rows import Dense, count_columns
@@ -24,15 +25,16 @@ from maxmargin.data.tables.block_file import convert
 from maxmargin.data.tables.source import TableSource
 from maxmargin.errors import DataError, MaxmarginError, ParameterError
 from maxmargin.loop.interrupts import noticed, postponed
-from maxmargin.loop.solve import Callback, Keeping, Limits
+from maxmargin.loop.solve import Keeping, Limits
 from maxmargin.loop.streaming import PIECES, StreamedOutcome, StreamingRun, check_keeping, run_identity
 from maxmargin.models.linear import LinearModel
 from maxmargin.multiclass import own_file, time_shares
 from maxmargin.problems.certificate import Certificate, summed
-from maxmargin.problems.linear import penalty
 from maxmargin.problems.losses import find_loss
 from maxmargin.problems.streamed import MoreClassesError, Streamed, TwoSides
 from maxmargin.results import Result, together
+from maxmargin.settings import Settings
+from maxmargin.solvers import find_solver
 from maxmargin.solvers.streaming.dual_variables import POSITIVE, in_file
 from maxmargin.solvers.streaming.state import PART, Method
 from maxmargin.status import Status
@@ -44,91 +46,93 @@ WHY = "rows of a file that does not fit in memory: dual steps on some of them wh
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
-    """What was asked for."""
+class StreamedTask:
+    """Settings, the rows to stream, and how."""
 
+    settings: Settings
     source: Source
-    loss: str
-    C: float
-    lam: float | None
-    bias: str
-    bias_scale: float
     method: Method
     limits: Limits
     budget: Budget
-    threads: int
-    seed: int
-    callback: Callback | None
     keeping: Keeping
-    expansion: Expansion | None
     identity: str
 
+    @property
+    def expansion(self) -> Expansion | None:
+        """What makes rows longer, if anything does."""
+        return self.settings.expansion
 
-def train_streamed(order: Order, asked: bool) -> Result:
+
+def train_streamed(settings: Settings, files: Files) -> Result:
     """Two classes as they come; for more, all labels are looked up first, then one is trained after the other."""
-    began, limit = time.perf_counter(), order.limits.max_seconds
-    with postponed(), as_blocks(order) as ready:  # the temporary block file goes before a signal ends the process
+    name = "cached_loops" if settings.solver == "auto" else settings.solver
+    method: Any = find_solver(name, settings.options)
+    identity = files.identity if settings.checkpoint is not None else ""
+    task = StreamedTask(settings, files.source, method, settings.limits, files.budget, settings.keeping, identity)
+    began, limit = time.perf_counter(), task.limits.max_seconds
+    with postponed(), as_blocks(task) as ready:  # the temporary block file goes before a signal ends the process
         splitting = time.perf_counter() - began
-        limits = order.limits if limit is None else replace(order.limits, max_seconds=max(limit - splitting, 0.0))
-        result = trained(replace(ready, limits=limits), asked)
+        limits = task.limits if limit is None else replace(task.limits, max_seconds=max(limit - splitting, 0.0))
+        result = trained(replace(ready, limits=limits))
     result.seconds += splitting
     result.model.training["splitting"] = splitting
+    result.reason = blame(task, result, files.column_names)
     return result
 
 
 @contextmanager
-def as_blocks(order: Order) -> Iterator[Order]:
+def as_blocks(task: StreamedTask) -> Iterator[StreamedTask]:
     """The same, for a method that wants a block file; what is not one is written to one for as long as it trains."""
-    facts = order.source.facts
-    if not order.method.reads_blocks or (isinstance(order.source, TableSource) and facts and facts.ends is not None):
-        yield order
+    facts = task.source.facts
+    if not task.method.reads_blocks or (isinstance(task.source, TableSource) and facts and facts.ends is not None):
+        yield task
         return
     with temporary_folder() as folder:
         path = folder / "blocks.arrow"
-        convert(order.source, path)
+        convert(task.source, path)
         tidy()
-        yield replace(order, source=open_source(path, capacity=order.budget.block))
+        yield replace(task, source=open_source(path, capacity=task.budget.block))
 
 
-def trained(order: Order, asked: bool) -> Result:
+def trained(task: StreamedTask) -> Result:
     """The training itself."""
-    source = order.source
-    facts = source.facts or (scan(source) if order.lam is not None else None)
-    strength = penalty(facts.n if facts else 1, order.C, order.lam)
+    source = task.source
+    facts = source.facts or (scan(source) if task.settings.lam is not None else None)
+    strength = task.settings.penalty(facts.n if facts else 1)
     if strength == np.inf:
         raise ParameterError("C=inf is not for files that do not fit in memory: take a finite C")
-    loss, scale = find_loss(order.loss), float(order.bias_scale)
-    problem = Streamed(source, strength, loss, order.bias, scale, order.identity, expansion=order.expansion)
+    loss, scale = find_loss(task.settings.loss), float(task.settings.bias_scale)
+    problem = Streamed(source, strength, loss, task.settings.bias, scale, task.identity, expansion=task.expansion)
     began = time.perf_counter()
     with noticed() as interrupt:
-        parts = two_classes(order, problem, interrupt) if not facts or len(facts.classes) < 3 else []
+        parts = two_classes(task, problem, interrupt) if not facts or len(facts.classes) < 3 else []
         if not parts:
             facts = facts or scan(source)
-            parts = one_after_another(order, problem, facts.classes, interrupt, began)
-    return result_of(order, problem, parts, facts.classes if facts and len(facts.classes) > 2 else None, asked)
+            parts = one_after_another(task, problem, facts.classes, interrupt, began)
+    return result_of(task, problem, parts, facts.classes if facts and len(facts.classes) > 2 else None)
 
 
-def two_classes(order: Order, problem: Streamed, interrupt: Event) -> list[StreamedOutcome]:
+def two_classes(task: StreamedTask, problem: Streamed, interrupt: Event) -> list[StreamedOutcome]:
     """The outcome; none if a third class turns up."""
     try:
-        return [course(order, problem, TwoSides(problem.source.name), interrupt).go()]
+        return [course(task, problem, TwoSides(problem.source.name), interrupt).go()]
     except MoreClassesError:
         return []
 
 
 def one_after_another(
-    order: Order, problem: Streamed, classes: np.ndarray, interrupt: Event, began: float
+    task: StreamedTask, problem: Streamed, classes: np.ndarray, interrupt: Event, began: float
 ) -> list[StreamedOutcome]:
     """Each class against the rest."""
-    limits, parts = order.limits, []
+    limits, parts = task.limits, []
     if limits.max_seconds is not None:
         limits = replace(limits, max_seconds=max(limits.max_seconds - (time.perf_counter() - began), 0.0))
     shares = time_shares(limits, len(classes))
     for number, label in enumerate(classes.tolist()):
-        identity = run_identity(problem, TwoSides(problem.source.name, label), order.method, order.seed)
-        check_keeping(own_file(order.keeping, number, len(classes)), identity)
+        identity = run_identity(problem, TwoSides(problem.source.name, label), task.method, task.settings.seed)
+        check_keeping(own_file(task.keeping, number, len(classes)), identity)
     for number, label in enumerate(classes.tolist()):
-        own = replace(order, limits=next(shares), keeping=own_file(order.keeping, number, len(classes)))
+        own = replace(task, limits=next(shares), keeping=own_file(task.keeping, number, len(classes)))
         named = replace(problem, name=f"{show(label)} against the rest")
         outcome = course(own, named, TwoSides(problem.source.name, label), interrupt).go()
         problem = replace(problem, shift=outcome.shift)  # the next need not look for it
@@ -137,11 +141,11 @@ def one_after_another(
     return parts
 
 
-def course(order: Order, problem: Streamed, sides: TwoSides, interrupt: Event) -> StreamingRun:
+def course(task: StreamedTask, problem: Streamed, sides: TwoSides, interrupt: Event) -> StreamingRun:
     """A training that is ready to go."""
     return StreamingRun(
-        problem, order.method, order.limits, order.budget, threads=order.threads, seed=order.seed, sides=sides,
-        callback=order.callback, interrupt=interrupt, keeping=order.keeping,
+        problem, task.method, task.limits, task.budget, threads=task.settings.thread_count, seed=task.settings.seed,
+        sides=sides, callback=task.settings.callback, interrupt=interrupt, keeping=task.keeping,
     )  # fmt: skip
 
 
@@ -160,28 +164,28 @@ def scan(source: Source) -> Facts:
 
 
 def result_of(
-    order: Order, problem: Streamed, parts: list[StreamedOutcome], classes: np.ndarray | None, asked: bool
+    task: StreamedTask, problem: Streamed, parts: list[StreamedOutcome], classes: np.ndarray | None
 ) -> Result:
     """One result from the outcomes."""
     if classes is None:
         parts = [oriented(parts[0])]
         classes = np.array(sorted(parts[0].sides.seen)) if len(parts[0].sides.seen) == 2 else None
     if classes is None:
-        raise DataError(f"{order.source.name}: stopped before two classes were seen: give it more time")
+        raise DataError(f"{task.source.name}: stopped before two classes were seen: give it more time")
     classes = as_whole(classes) if classes.dtype.kind == "f" else classes
     check_kept(classes)
     shift = next((part.shift for part in parts if part.shift), None)
     parts = [around(part, shift) for part in parts]
     d, first = max(part.d for part in parts), parts[0]
-    expand = {"expand": order.expansion.text, "input_d": max(part.input_d for part in parts)} if order.expansion else {}
+    expand = {"expand": task.expansion.text, "input_d": max(part.input_d for part in parts)} if task.expansion else {}
     support, signed = np.zeros(0, dtype=np.intp), np.zeros((len(parts), 0))
     if len(parts) == 1:
-        support, signed = support_of(first, order.budget)
+        support, signed = support_of(first, task.budget)
     training = {
-        "options": vars(order.method).copy(), "loss": order.loss, "bias": order.bias,
-        "bias_scale": float(order.bias_scale), "solver": order.method.name, "tol": order.limits.tol, "seed": order.seed,
-        "C": problem.C, "weighted": False, "n": len(first.marks), "d": d, "nnz": first.nnz,
-        "passes": sum(part.passes for part in parts), "memory": order.budget.total, **expand,
+        **task.settings.summary(), "options": vars(task.method).copy(), "loss": task.settings.loss,
+        "bias_scale": float(task.settings.bias_scale), "solver": task.method.name, "C": problem.C,
+        "n": len(first.marks), "d": d, "nnz": first.nnz, "passes": sum(part.passes for part in parts),
+        "memory": task.budget.total, **expand,
     }  # fmt: skip
     model = LinearModel(
         classes,
@@ -194,7 +198,7 @@ def result_of(
         shift.centre(d) if shift else None,
     )
     assert len(sides(classes)) == len(parts)
-    result = together(model, parts, order.method.name, "you asked for it" if asked else WHY)
+    result = together(model, parts, task.method.name, WHY if task.settings.solver == "auto" else "you asked for it")
     model.training |= {"status": result.status.value, "epochs": result.epochs}
     return result
 
@@ -207,25 +211,25 @@ def around(part: StreamedOutcome, shift: Shift | None) -> StreamedOutcome:
     return replace(part, b=b, certificate=Certificate(np.inf, part.certificate.dual))
 
 
-def blame(order: Order, result: Result, names: Sequence[str] | None) -> str:
+def blame(task: StreamedTask, result: Result, names: Sequence[str] | None) -> str:
     """The column to blame where rounding ended the training, as far as the first rows tell; "" otherwise."""
     try:
-        return found_to_blame(order, result, names) if result.status is Status.ROUNDING else ""
+        return found_to_blame(task, result, names) if result.status is Status.ROUNDING else ""
     except MaxmarginError:  # the file may be gone by now: the model is worth more than advice
         return ""
 
 
-def found_to_blame(order: Order, result: Result, names: Sequence[str] | None) -> str:
+def found_to_blame(task: StreamedTask, result: Result, names: Sequence[str] | None) -> str:
     """The same, from the first rows of the file."""
     shift = next((part.shift for part in result.parts if isinstance(part, StreamedOutcome)), None)
     problem = Streamed(
-        order.source, 1.0, find_loss(order.loss), order.bias, expansion=order.expansion, shift=shift
+        task.source, 1.0, find_loss(task.settings.loss), task.settings.bias, expansion=task.expansion, shift=shift
     )  # fmt: skip
-    blocks: Any = order.source.blocks()
+    blocks: Any = task.source.blocks()
     with closing(blocks):
-        _, rows = next(problem.parts(next(blocks).rows, PIECES * order.budget.block))
+        _, rows = next(problem.parts(next(blocks).rows, PIECES * task.budget.block))
     columns = None if isinstance(rows, Dense) else np.unique(rows.indices)
-    return column_to_blame(rows, None if order.expansion else names, columns)
+    return column_to_blame(rows, None if task.expansion else names, columns)
 
 
 def weights(parts: list[StreamedOutcome], d: int) -> np.ndarray:

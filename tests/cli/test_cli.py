@@ -191,7 +191,7 @@ def test_a_model_is_named_after_its_data():
         (["train", "data.svm", "--lam", "-1"], "lam=-1.0 must be"),
         (["train", "data.svm", "--tol", "0"], "tol=0.0 must be"),
         (["train", "data.svm", "--tol", "-1"], "tol=-1.0 must be"),
-        (["train", "data.svm", "--time-limit", "0"], "(--time-limit)=0.0 must be"),
+        (["train", "data.svm", "--max-seconds", "0"], "max_seconds=0.0 must be"),
         (["train", "data.svm", "--loss", "l1"], "choose one of hinge"),
         (["train", "data.svm", "--bias", "maybe"], "choose one of none"),
         (["train", "data.svm", "--solver", "libsvm"], "choose auto or one of"),
@@ -258,7 +258,7 @@ def test_help_and_version(capsys):
     assert maxmargin.__version__ in capsys.readouterr().out
     assert run(["train", "--help"]) == 0
     said = capsys.readouterr().out
-    assert "--time-limit" in said
+    assert "--max-seconds" in said
     assert "all cores" in said
 
 
@@ -332,11 +332,11 @@ def test_a_full_disk_behind_standard_output_is_one_line(here):
 
 def test_options_reach_the_solver(here, capsys):
     common = ["train", "data.svm", "--bias", "none", "--solver", "pegasos", "--tol", "0.05", "-q"]
-    assert run([*common, "--option", "batch=10", "--option", "project=true"]) == 0
+    assert run([*common, "--options", "batch=10", "--options", "project=true"]) == 0
     assert maxmargin.load("data.safetensors").training["options"] == {"batch": 10, "project": True}
     capsys.readouterr()
-    assert "write NAME=VALUE" in fails([*common, "--option", "batch", "--model", "other"], capsys)
-    assert "its options are batch, project" in fails([*common, "--option", "size=2", "--model", "other"], capsys)
+    assert "write NAME=VALUE" in fails([*common, "--options", "batch", "--model", "other"], capsys)
+    assert "its options are batch, project" in fails([*common, "--options", "size=2", "--model", "other"], capsys)
 
 
 def test_ctrl_c_while_reading_is_one_line(here):

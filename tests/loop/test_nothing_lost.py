@@ -84,7 +84,7 @@ def test_an_output_never_replaces_a_file_of_another_kind(here, capsys, arguments
     before = {path: path.read_bytes() for path in Path().iterdir()}
     assert "replace it with --force" in refused(arguments, capsys)
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
-    assert run([*arguments, "--force", "--time-limit=1"] if arguments[0] == "race" else [*arguments, "--force"]) == 0
+    assert run([*arguments, "--force", "--max-seconds=1"] if arguments[0] == "race" else [*arguments, "--force"]) == 0
 
 
 def test_an_output_replaces_its_own_kind(here):
@@ -165,13 +165,13 @@ def test_an_unproved_model_does_not_replace_a_proved_one(here, capsys):
     assert run(streamed) == 0
     before = Path("model.st").read_bytes()
     capsys.readouterr()
-    assert run([*streamed, "--time-limit", "1e-9"]) == 3
+    assert run([*streamed, "--max-seconds", "1e-9"]) == 3
     assert "model.st: holds a better model, which stays; this one is saved as model.new.st" in capsys.readouterr().err
-    assert run([*streamed, "--time-limit", "1e-9", "--json"]) == 3
+    assert run([*streamed, "--max-seconds", "1e-9", "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["model"] == "model.new2.st"
     assert Path("model.st").read_bytes() == before
     assert not np.isfinite(maxmargin.load("model.new.st").certificate.gap)
-    assert run([*streamed, "--time-limit", "1e-9", "--force"]) == 3
+    assert run([*streamed, "--max-seconds", "1e-9", "--force"]) == 3
     assert Path("model.st").read_bytes() != before
 
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from maxmargin.cli.options import DataFile, Force, Label, Labels, OnBadLine, Quiet, ZeroBased
+from maxmargin.cli.options import DataFile, Labels, Quiet, takes
 
 
+@takes("label", "zero_based", "on_bad_line", "force")
 def convert(
     file: DataFile,
     blocks: Annotated[Path, typer.Argument(metavar="BLOCKS", help="The block file to write, an Arrow file.")],
     compression: Annotated[str, typer.Option(help="zstd (small), lz4 (quick) or none.")] = "zstd",
-    label: Label = None,
     labels: Labels = None,
-    zero_based: ZeroBased = False,
-    on_bad_line: OnBadLine = "refuse",
-    force: Force = False,
     quiet: Quiet = False,
+    **given: Any,
 ) -> None:
     """Write FILE's rows as a block file, for quick passes over data that do not fit in memory.
 
@@ -34,8 +32,8 @@ def convert(
 
     check_writable(blocks)
     check_apart(*files_of(file), labels, blocks)
-    check_replaces(blocks, "a block file", is_block_file, force)
-    source = Files(file, labels, label, zero_based, on_bad_line).source
+    check_replaces(blocks, "a block file", is_block_file, given.pop("force"))
+    source = Files(file, labels, **given).source
     with counting(source.size, quiet) as watch:
         facts = convert_rows(source, blocks, compression, watch)
     print(f"{facts.n:,} rows, {facts.d:,} features, {len(facts.classes)} labels")

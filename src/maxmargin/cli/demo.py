@@ -19,7 +19,7 @@ def demo(
 
     with as_file(files("maxmargin.cli") / "demo_data") as folder:
         print("Training on 12,000 made-up short documents: is each about topic -1 or +1?\n", flush=True)
-        code = train(folder / "topics.xz", tol=1e-6, model=model)
+        code: int = train(folder / "topics.xz", tol=1e-6, model=model)
         print("\nOn 3,000 rows that training has not seen:", flush=True)
         score(model, folder / "topics.t.xz")
     print(

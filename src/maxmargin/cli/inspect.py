@@ -7,16 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from maxmargin.cli.options import Json, Label, Labels, OnBadLine, ZeroBased
+from maxmargin.cli.options import Json, Labels, takes
 
 
+@takes("label", "on_bad_line", "zero_based")
 def inspect(
     file: Annotated[Path, typer.Argument(metavar="MODEL_OR_DATA", help="A model, or data that `train` can read.")],
-    label: Label = None,
     labels: Labels = None,
-    on_bad_line: OnBadLine = "refuse",
-    zero_based: ZeroBased = False,
     json: Json = False,
+    **given: Any,
 ) -> None:
     """Say what is in a model or in a data file."""
     import json as jsonlib
@@ -27,8 +26,7 @@ def inspect(
     from maxmargin.system.tensor_file import looks_like_tensors
 
     is_model = looks_like_tensors(file) or is_libsvm_model(file)
-    reading = {"label": label, "on_bad_line": on_bad_line, "zero_based": zero_based}
-    facts = describe_model(load(file)) if is_model else describe_data(file, labels, reading)
+    facts = describe_model(load(file)) if is_model else describe_data(file, labels, given)
     if json:
         print(jsonlib.dumps(facts))
     else:

@@ -1,8 +1,10 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share; those of `train` are made from its parameters' declarations."""
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,41 +21,51 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Labels = Annotated[Path | None, typer.Option(help="A .npy file with the labels of FILE.npy.")]
 
 
-def option(parameter: str, *flags: str, **more: Any) -> Any:
-    """The option for a parameter of `train`, with its sentence of help."""
-    return typer.Option(*flags, help=PARAMETERS[parameter].help, **more)
+def option(name: str) -> Any:
+    """The type and the option of the command line for a parameter of `train`."""
+    parameter = PARAMETERS[name]
+    kind = Path if parameter.option == "path" else parameter.option
+    kind = kind if parameter.default is not None else kind | None
+    made = typer.Option(*parameter.flags, help=parameter.help, show_default=parameter.shown)
+    return Annotated[kind, made]
 
 
-Penalty = Annotated[float, option("C", "-c", "--C")]
-Lam = Annotated[float | None, option("lam", "--lam")]
-Loss = Annotated[str, option("loss")]
-Bias = Annotated[str, option("bias")]
-BiasScale = Annotated[float, option("bias_scale")]
-Expand = Annotated[str | None, option("expand")]
-Kernel = Annotated[str | None, option("kernel", show_default="none")]
-Gamma = Annotated[str, option("gamma")]
-Sigma = Annotated[float | None, option("sigma")]
-Degree = Annotated[int, option("degree")]
-Coef0 = Annotated[float, option("coef0")]
-Cache = Annotated[float | None, option("cache", show_default="a quarter of the free memory")]
-Probability = Annotated[bool, option("probability", "--probability")]
-Approx = Annotated[str | None, option("approx")]
-Components = Annotated[int, option("components")]
-Landmarks = Annotated[str, option("landmarks")]
-Solver = Annotated[str, option("solver")]
-SolverOptions = Annotated[list[str] | None, option("options")]
-Tol = Annotated[float, option("tol")]
-TimeLimit = Annotated[float | None, option("max_seconds")]
-MaxEpochs = Annotated[float | None, option("max_epochs")]
-Seed = Annotated[int, option("seed")]
-Threads = Annotated[int | None, option("threads", "--threads", show_default="all cores")]
-Checkpoint = Annotated[Path | None, option("checkpoint")]
-Resume = Annotated[bool, option("resume", "--resume")]
-Force = Annotated[bool, option("force", "--force")]
-Memory = Annotated[str | None, option("memory", show_default="half of the free memory")]
-Label = Annotated[str | None, option("label", show_default="label, y, target or class")]
-ZeroBased = Annotated[bool, option("zero_based", "--zero-based")]
-OnBadLine = Annotated[str, option("on_bad_line")]
+def takes(*names: str, **defaults: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options for these parameters of `train`; it finds their values in `**given`.
+
+    Their defaults are those of `train`, unless the command has some of its own.
+    """
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(command, eval_str=True)
+        own = [item for item in signature.parameters.values() if item.kind is not inspect.Parameter.VAR_KEYWORD]
+        more = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(name, PARAMETERS[name].default),
+                annotation=option(name),
+            )
+            for name in names
+        ]
+        every = [*(item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in own), *more]
+        command.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
+        command.__annotations__ = {item.name: item.annotation for item in every}
+        return command
+
+    return with_options
+
+
+def values_of(given: dict[str, Any]) -> dict[str, Any]:
+    """The values of options as `train` takes them: numbers and pairs NAME=VALUE are text on the command line."""
+    found = dict(given)
+    if "gamma" in found:
+        found["gamma"] = number(found["gamma"])
+    if found.get("options"):
+        found["options"] = parsed(found["options"])
+    if (weights := found.get("class_weight")) is not None and weights != "balanced":
+        found["class_weight"] = parsed(weights.split(","), "--class-weight")
+    return found
 
 
 def number(text: str) -> float | str:
@@ -64,13 +76,13 @@ def number(text: str) -> float | str:
         return text
 
 
-def parsed(options: list[str], where: str = "--option") -> dict[str, Any]:
+def parsed(options: list[str], where: str = "--options") -> dict[str, Any]:
     """NAME=VALUE pairs; a value that reads as a number or as true or false is one."""
     from maxmargin.errors import ParameterError
 
     found: dict[str, Any] = {}
     for option in options:
-        name, equals, value = option.partition("=")
+        name, equals, value = option.rpartition("=") if where == "--class-weight" else option.partition("=")
         if not equals:
             raise ParameterError(f"{where} {option}: write NAME=VALUE, such as batch=32")
         try:

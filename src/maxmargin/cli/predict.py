@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from maxmargin.cli.options import DataFile, Force, Label, Labels, ModelFile, Threads, ZeroBased
+from maxmargin.cli.options import DataFile, Labels, ModelFile, takes
 
 
+@takes("threads", "zero_based", "label", "force")
 def predict(
     model: ModelFile,
     file: DataFile,
@@ -19,11 +20,8 @@ def predict(
     what: Annotated[
         str, typer.Option(help="labels, decisions or probabilities (logistic models, --probability).")
     ] = "labels",
-    threads: Threads = None,
-    zero_based: ZeroBased = False,
-    label: Label = None,
     labels: Labels = None,
-    force: Force = False,
+    **given: Any,
 ) -> None:
     """Predict FILE's rows: one line each. The output replaces only a file of predictions."""
     import sys
@@ -43,13 +41,14 @@ def predict(
         check_writable(output)
         check_apart(model, *files_of(file), labels, output)
     loaded = load(model)
+    force = given.pop("force")
     if output:
         known = {show(one) for one in getattr(loaded, "classes", ())}
         check_replaces(output, "a file of predictions", lambda path: is_predictions(path, known), force)
     decide = getattr(loaded, ways[what])
     lines = (
-        as_lines(decide(block.rows, threads)).encode()
-        for block in blocks_for(loaded, file, zero_based, threads, label, labels, labelled=False)
+        as_lines(decide(block.rows, given["threads"])).encode()
+        for block in blocks_for(loaded, file, labels, labelled=False, **given)
     )
     if output is None:
         if sys.stdout is None:

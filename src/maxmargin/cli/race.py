@@ -8,23 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxmargin.cli.options import (
-    Bias,
-    BiasScale,
-    DataFile,
-    Force,
-    Json,
-    Lam,
-    Loss,
-    MaxEpochs,
-    Penalty,
-    Quiet,
-    Seed,
-    Threads,
-    Tol,
-    ZeroBased,
-    parsed,
-)
+from maxmargin.cli.options import DataFile, Json, Quiet, parsed, takes, values_of
 
 if TYPE_CHECKING:
     from maxmargin.racing import Lap, Race
@@ -34,29 +18,22 @@ NOTHING = "—"
 COLUMNS = 7  # of gaps, at most
 
 
+@takes(
+    "C", "lam", "loss", "bias", "bias_scale", "class_weight", "tol", "max_seconds", "max_epochs", "force", "seed",
+    "threads", "memory", "label", "zero_based", "on_bad_line", tol=1e-6, max_seconds=10.0,
+)  # fmt: skip
 def race(
     file: DataFile,
     solvers: Annotated[
         str, typer.Option(metavar="A,B,...", help="Names, with options as NAME:OPTION=VALUE, such as pegasos:batch=32.")
     ],
-    C: Penalty = 1.0,
-    lam: Lam = None,
-    loss: Loss = "hinge",
-    bias: Bias = "free",
-    bias_scale: BiasScale = 1.0,
-    tol: Tol = 1e-6,
-    time_limit: Annotated[float, typer.Option(help="Seconds for each solver.")] = 10.0,
-    max_epochs: MaxEpochs = None,
     test: Annotated[Path | None, typer.Option(help="A file to test the models on.")] = None,
     holdout: Annotated[float, typer.Option(help="Without --test, the part of the rows that is held out; or 0.")] = 0.2,
     positive: Annotated[str | None, typer.Option(help="The class that is against the rest, of several.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the curves into this file: .png, .svg, .pdf ...")] = None,
-    force: Force = False,
-    seed: Seed = 0,
-    threads: Threads = None,
-    zero_based: ZeroBased = False,
     quiet: Quiet = False,
     json: Json = False,
+    **given: Any,
 ) -> int:
     """Run solvers one after another on FILE, and compare objective, gap and test error.
 
@@ -69,16 +46,15 @@ def race(
     from maxmargin.race_plot import check_picture
     from maxmargin.system.atomic_files import check_apart
 
+    force = given.pop("force")
     if plot:
         check_apart(file, plot)
         check_apart(test, plot)
         check_picture(plot, force)
-    with progress(tol, quiet) as show:
+    with progress(given["tol"], quiet) as show:
         found = racing.race(
-            file, solvers=[entrant(one) for one in solvers.split(",")], C=C, lam=lam, loss=loss, bias=bias,
-            bias_scale=bias_scale, tol=tol, max_seconds=time_limit, max_epochs=max_epochs, test=test, holdout=holdout,
-            positive=positive, seed=seed, threads=threads, zero_based=zero_based,
-            callback=lambda name, record: show(replace(record, problem=name)),
+            file, solvers=[entrant(one) for one in solvers.split(",")], test=test, holdout=holdout, positive=positive,
+            callback=lambda name, record: show(replace(record, problem=name)), **values_of(given),
         )  # fmt: skip
     if json:
         print(jsonlib.dumps(finite(as_json(found, plot))))

@@ -15,11 +15,11 @@ from maxmargin.models.linear import Model
 def blocks_for(
     model: Model,
     file: Path,
-    zero_based: bool,
-    threads: int | None,
-    label: str | None,
     labels: Path | None,
     labelled: bool = True,
+    threads: int | None = None,
+    label: str | None = None,
+    zero_based: bool = False,
 ) -> Iterator[RowBlock]:
     """The rows of a file that a model can decide on, and their labels if it must have some; fewer features are fine."""
     from maxmargin.system.threads import thread_count

@@ -4,55 +4,82 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.cli.options import DataFile, Json, Label, Labels, ModelFile, Threads, ZeroBased
+from maxmargin.cli.options import DataFile, Json, Labels, ModelFile, takes
+
+TASKS = {"epsilon-SVR": "regress", "nu-SVR": "regress", "one-class": "novelty"}  # of models that do not name their task
 
 
-def score(
-    model: ModelFile,
-    file: DataFile,
-    threads: Threads = None,
-    zero_based: ZeroBased = False,
-    label: Label = None,
-    labels: Labels = None,
-    json: Json = False,
-) -> None:
-    """Compare the model's predictions with the labels in FILE."""
+@takes("threads", "zero_based", "label")
+def score(model: ModelFile, file: DataFile, labels: Labels = None, json: Json = False, **given: Any) -> None:
+    """Compare the model's predictions with the labels in FILE.
+
+    Prints the accuracy of a classifier, R² and the mean errors of a regression, the share of outliers of a model of
+    novelty detection.
+    """
     import json as jsonlib
 
     from maxmargin.cli.reading import blocks_for
-    from maxmargin.errors import DataError
-    from maxmargin.models.kernel_function import ONE_CLASS, KernelFunction
     from maxmargin.models.linear import load
 
     loaded = load(model)
-    blocks = blocks_for(loaded, file, zero_based, threads, label, labels)
-    if isinstance(loaded, KernelFunction) and loaded.formulation != ONE_CLASS:
-        pairs = []
-        for block in blocks:
-            if block.labels.dtype.kind not in "biuf":
-                first = block.labels[0]
-                raise DataError(
-                    f"{file}: its labels are text, '{first}' say: {loaded.formulation} is scored against numbers"
-                )
-            pairs.append((loaded.decide(block.rows, threads), block.labels))
-        figures = errors(pairs)
-        print(jsonlib.dumps(figures) if json else f"R² {figures['r2']:.6g}, mean squared error {figures['mse']:.6g}")
-        return
+    task = loaded.training.get("task") or TASKS.get(loaded.training.get("formulation", ""), "classify")
+    blocks = blocks_for(loaded, file, labels, labelled=task != "novelty", **given)
+    measure = {"regress": regression, "novelty": novelty, "classify": accuracy}[task]
+    figures, text = measure(loaded, blocks, given.get("threads"), str(file))
+    print(jsonlib.dumps(figures) if json else text)
+
+
+def accuracy(model: Any, blocks: Any, threads: int | None, name: str) -> tuple[dict[str, Any], str]:
+    """How often a classifier is right."""
     right = n = 0
     for block in blocks:
-        right, n = right + agree(loaded.predict(block.rows, threads), block.labels), n + len(block.labels)
-    figures = {"accuracy": right / n, "correct": right, "n": n}
-    print(jsonlib.dumps(figures) if json else f"accuracy {right / n:.4%} ({right:,} of {n:,} rows)")
+        right, n = right + agree(model.predict(block.rows, threads), block.labels), n + len(block.labels)
+    return {"accuracy": right / n, "correct": right, "n": n}, f"accuracy {right / n:.4%} ({right:,} of {n:,} rows)"
+
+
+def regression(model: Any, blocks: Any, threads: int | None, name: str) -> tuple[dict[str, Any], str]:
+    """How far a regression is off."""
+    from maxmargin.errors import DataError
+
+    pairs = []
+    for block in blocks:
+        if block.labels.dtype.kind not in "biuf":
+            raise DataError(
+                f"{name}: its labels are text, '{block.labels[0]}' say: {model.formulation} is scored against numbers"
+            )
+        pairs.append((model.decide(block.rows, threads), block.labels))
+    figures = errors(pairs)
+    text = f"R² {figures['r2']:.6g}, mean absolute error {figures['mae']:.6g}, mean squared error {figures['mse']:.6g}"
+    return figures, text
+
+
+def novelty(model: Any, blocks: Any, threads: int | None, name: str) -> tuple[dict[str, Any], str]:
+    """How many rows are outliers."""
+    outliers = n = 0
+    for block in blocks:
+        found = model.predict(block.rows, threads)
+        outliers, n = outliers + int((found < 0).sum()), n + len(found)
+    return {
+        "outliers": outliers,
+        "share": outliers / n,
+        "n": n,
+    }, f"outliers {outliers / n:.4%} ({outliers:,} of {n:,} rows)"
 
 
 def errors(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
-    """How far values are from their targets: the mean square, and what part of the variance is explained."""
+    """How far values are from their targets: mean errors, and what part of the variance is explained."""
     import numpy as np
 
     values, y = (np.concatenate(side) for side in zip(*pairs, strict=True))
     square = float(((values - y) ** 2).mean())
+    absolute = float(np.abs(values - y).mean())
     spread = float(((y - y.mean()) ** 2).mean())
-    return {"r2": 1.0 - square / spread if spread > 0.0 else float(square == 0.0), "mse": square, "n": len(y)}
+    return {
+        "r2": 1.0 - square / spread if spread > 0.0 else float(square == 0.0),
+        "mse": square,
+        "mae": absolute,
+        "n": len(y),
+    }
 
 
 def agree(predicted: Any, y: Any) -> int:

@@ -46,7 +46,7 @@ def as_json(result: Result, saved: Path) -> dict[str, Any]:
         "d": sizes["d"],
         "nnz": sizes["nnz"],
         "support": len(result.model.support),
-        "classes": [show(label) for label in result.model.classes],
+        **classes_of(result.model),
         "model": str(saved),
         **({"proof": proofs(result)} if result.status is Status.NOT_SEPARABLE else {}),
     }
@@ -107,6 +107,7 @@ def proofs(result: Result) -> list[list[dict[str, Any]]]:
 
 def signed(result: Result) -> np.ndarray:
     """The labels ±1 times alpha of all examples, one row a problem."""
+    assert not isinstance(result.model, KernelFunction)
     whole = np.zeros((len(result.parts), result.model.training["n"]))
     whole[:, result.model.support] = result.model.dual_coef
     return whole
@@ -133,6 +134,11 @@ def named(side: dict[str, Any]) -> str:
     return f"{words} and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else words or "nothing: the point 0"
 
 
+def classes_of(model: Model) -> dict[str, Any]:
+    """The classes, if it is a classifier."""
+    return {} if isinstance(model, KernelFunction) else {"classes": [show(label) for label in model.classes]}
+
+
 def shape_of(model: Model) -> dict[str, Any]:
     """What a linear model and one with a kernel have each for itself."""
     if isinstance(model, LinearModel):
@@ -145,7 +151,7 @@ def describe_model(model: Model) -> dict[str, Any]:
     """A model's own account of itself."""
     return {
         "kind": KINDS[type(model)],
-        **({} if isinstance(model, KernelFunction) else {"classes": [show(label) for label in model.classes]}),
+        **classes_of(model),
         "features": model.d,
         **({"nonzero_weights": int((model.w != 0).sum())} if isinstance(model, LinearModel) else {}),
         "support": len(model.support),

@@ -4,92 +4,28 @@ from __future__ import annotations
 
 import json as jsonlib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from maxmargin.cli.options import (
-    Approx,
-    Bias,
-    BiasScale,
-    Cache,
-    Checkpoint,
-    Coef0,
-    Components,
-    DataFile,
-    Degree,
-    Expand,
-    Force,
-    Gamma,
-    Json,
-    Kernel,
-    Label,
-    Labels,
-    Lam,
-    Landmarks,
-    Loss,
-    MaxEpochs,
-    Memory,
-    OnBadLine,
-    Penalty,
-    Probability,
-    Quiet,
-    Resume,
-    Seed,
-    Sigma,
-    Solver,
-    SolverOptions,
-    Threads,
-    TimeLimit,
-    Tol,
-    ZeroBased,
-    number,
-    parsed,
-)
+from maxmargin.cli.options import DataFile, Json, Labels, Quiet, takes, values_of
+from maxmargin.parameters import PARAMETERS
 
 STOPPED_EARLY = 3
 COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 NOT_PART_OF_A_NAME = {*COMPRESSED, ".svm", ".libsvm", ".svmlight", ".txt", ".csv", ".parquet", ".arrow", ".npy"}
 
 
+@takes(*(name for name, parameter in PARAMETERS.items() if parameter.option is not None))
 def train(
     file: DataFile,
-    C: Penalty = 1.0,
-    lam: Lam = None,
-    loss: Loss = "hinge",
-    bias: Bias = "free",
-    bias_scale: BiasScale = 1.0,
-    solver: Solver = "auto",
-    option: SolverOptions = None,
-    tol: Tol = 1e-4,
-    time_limit: TimeLimit = None,
-    max_epochs: MaxEpochs = None,
+    labels: Labels = None,
     model: Annotated[
         Path | None, typer.Option("--model", "-m", help="Where to save.", show_default="FILE.safetensors")
     ] = None,
-    checkpoint: Checkpoint = None,
-    resume: Resume = False,
-    force: Force = False,
-    seed: Seed = 0,
-    threads: Threads = None,
-    zero_based: ZeroBased = False,
-    kernel: Kernel = None,
-    gamma: Gamma = "scale",
-    sigma: Sigma = None,
-    degree: Degree = 3,
-    coef0: Coef0 = 0.0,
-    cache: Cache = None,
-    probability: Probability = False,
-    approx: Approx = None,
-    components: Components = 500,
-    landmarks: Landmarks = "auto",
-    memory: Memory = None,
-    label: Label = None,
-    labels: Labels = None,
-    on_bad_line: OnBadLine = "refuse",
-    expand: Expand = None,
     quiet: Quiet = False,
     json: Json = False,
+    **given: Any,
 ) -> int:
     """Train an SVM on FILE, linear or with a kernel, and save it with its certificate.
 
@@ -107,20 +43,13 @@ def train(
     from maxmargin.system.atomic_files import check_apart, check_writable
     from maxmargin.system.overwriting import check_replaces_model
 
-    target = model or default_model(file)
+    target, force, checkpoint = model or default_model(file), given.get("force", False), given.get("checkpoint")
     check_writable(target)
     check_apart(*files_of(file), labels, target, checkpoint)
     check_replaces_model(target, force)
-    with progress(tol, quiet) as show:
-        result = training.train(
-            file, labels, C=C, lam=lam, loss=loss, bias=bias, bias_scale=bias_scale, solver=solver,
-            options=parsed(option) if option else None, tol=tol,
-            max_seconds=time_limit, max_epochs=max_epochs, checkpoint=checkpoint, resume=resume,
-            force=force and checkpoint is not None, seed=seed, threads=threads, zero_based=zero_based, callback=show,
-            kernel=kernel, gamma=number(gamma), sigma=sigma, degree=degree, coef0=coef0, cache=cache,
-            probability=probability, approx=approx, components=components, landmarks=landmarks,
-            memory=memory, label=label, on_bad_line=on_bad_line, expand=expand,
-        )  # fmt: skip
+    given["force"] = force and checkpoint is not None
+    with progress(given.get("tol", PARAMETERS["tol"].default), quiet) as show:
+        result = training.train(file, labels, callback=show, **values_of(given))
     place = target if force else place_for(result.model, target)
     result.model.save(place, force)
     if place != target:

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_sample_weight
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from maxmargin.estimators.interruptible import interruptible
-from maxmargin.models.linear import LinearModel
-from maxmargin.status import Status
-from maxmargin.training import train
-
-ROWS: dict[str, Any] = {
-    "accept_sparse": "csr",
-    "accept_large_sparse": True,
-    "dtype": [np.float64, np.float32],
-    "order": "C",
-}
+from maxmargin.estimators.base import ROWS, Estimator, iterations, store
 
 
-class LinearSVC(ClassifierMixin, BaseEstimator):
+class LinearSVC(ClassifierMixin, Estimator):
     """Linear support vector classification that proves how good it is.
 
-    Parameters are those of `maxmargin.train`; `class_weight` is scikit-learn's. Ctrl-C keeps the best model so far and
-    raises KeyboardInterrupt, so that a search ends; with `on_interrupt="return"` the fit returns instead.
+    Parameters are those of `maxmargin.train`; `random_state` and `n_jobs` are its `seed` and `threads`.
+    Ctrl-C keeps the best model so far and raises KeyboardInterrupt, so that a search ends; with
+    `on_interrupt="return"` the fit returns instead.
 
     Attributes
     ----------
@@ -67,79 +55,37 @@ class LinearSVC(ClassifierMixin, BaseEstimator):
         tol: float = 1e-4,
         max_seconds: float | None = None,
         max_epochs: float | None = None,
-        seed: int = 0,
-        threads: int | None = None,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
         callback: Any = None,
         on_interrupt: str = "raise",
         checkpoint: Any = None,
         resume: bool = False,
     ) -> None:
-        self.loss = loss
-        self.C = C
-        self.lam = lam
-        self.bias = bias
-        self.bias_scale = bias_scale
-        self.class_weight = class_weight
-        self.solver = solver
-        self.options = options
-        self.tol = tol
-        self.max_seconds = max_seconds
-        self.max_epochs = max_epochs
-        self.seed = seed
-        self.threads = threads
-        self.callback = callback
-        self.on_interrupt = on_interrupt
-        self.checkpoint = checkpoint
-        self.resume = resume
+        store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
         X, y = validate_data(self, X, y, **ROWS)
         check_classification_targets(y)
-        weights = None
-        if sample_weight is not None or self.class_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-            weights = weights * compute_sample_weight(self.class_weight, y)
-        own = {"class_weight", "on_interrupt"}
-        if self.bias != "regularised":
-            own.add("bias_scale")  # a grid over biases has scales for all of them
-        parameters = {name: value for name, value in self.get_params().items() if name not in own}
-        with interruptible(self.on_interrupt):
-            self.result_ = train(X, y, weights=weights, **parameters)
-            self._describe(self._model())
-            if self.result_.status is not Status.CONVERGED:
-                warnings.warn(f"{self.result_.certificate}. {self.result_.advice}", ConvergenceWarning, stacklevel=2)
+        self._train(X, y, sample_weight)
         return self
 
-    def _describe(self, model: LinearModel) -> None:
+    def _describe(self) -> None:
+        model: Any = self.result_.model
         self.classes_, self.coef_, self.intercept_ = model.classes, model.w, model.intercept
         self.support_, self.dual_coef_ = model.support, model.dual_coef
-        self.certificate_ = self.result_.certificate
-        self.n_iter_ = max(1, int(np.ceil(max(part.epochs for part in self.result_.parts))))
+        self.n_iter_ = int(max(iterations(self.result_)))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Decision values: (n,) for two classes, (n, k) for more."""
-        return self._model().decide(self._checked(X), self.threads)
+        return np.asarray(self._fitted().decide(self._checked(X), self._threads()))
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels."""
-        return self._model().predict(self._checked(X), self.threads)
+        return np.asarray(self._fitted().predict(self._checked(X), self._threads()))
 
     @available_if(lambda self: self.loss == "logistic")
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes; for loss="logistic"."""
-        return self._model().probabilities(self._checked(X), self.threads)
-
-    def _model(self) -> LinearModel:
-        check_is_fitted(self, "result_")
-        model = self.result_.model
-        assert isinstance(model, LinearModel)
-        return model
-
-    def _checked(self, X: Any) -> Any:
-        return validate_data(self, X, reset=False, **ROWS)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return np.asarray(self._fitted().probabilities(self._checked(X), self._threads()))

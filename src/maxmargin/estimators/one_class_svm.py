@@ -1,21 +1,18 @@
-"""OneClassSVM: the region of what is usual, in scikit-learn's manner."""
+"""OneClassSVM: novelty detection, in scikit-learn's manner."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import validate_data
 
-from maxmargin.data.take import take
-from maxmargin.estimators.interruptible import interruptible
-from maxmargin.estimators.kernel_machine import KernelMachine
-from maxmargin.estimators.linear_svc import ROWS
-from maxmargin.problems.formulations import one_class
+from maxmargin.estimators.base import ROWS, store
+from maxmargin.estimators.function import FunctionEstimator
 
 
-class OneClassSVM(OutlierMixin, KernelMachine):
+class OneClassSVM(OutlierMixin, FunctionEstimator):
     """A region that holds all but about ν of the examples, and a proof of how good it is.
 
     Parameters are scikit-learn's; `tol` is the relative duality gap to reach. Ctrl-C keeps the best model so far and
@@ -37,6 +34,8 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     [1, -1]
     """
 
+    task: ClassVar[str] = "novelty"
+
     def __init__(
         self,
         *,
@@ -50,36 +49,24 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         cache_size: float | None = None,
         max_seconds: float | None = None,
         max_epochs: float | None = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
         callback: Any = None,
         on_interrupt: str = "raise",
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.max_seconds = max_seconds
-        self.max_epochs = max_epochs
-        self.threads = threads
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+        store(self, locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
-        X = validate_data(self, X, **ROWS)
-        rows, weights = take(X), self._weights(sample_weight, X)
-        with interruptible(self.on_interrupt):
-            self._fit_function(rows, self._kernel(rows, weights), one_class(weights, self.nu))
-            self.offset_ = -self.intercept_
+        self._train(validate_data(self, X, **ROWS), None, sample_weight)
         return self
+
+    def _describe(self) -> None:
+        super()._describe()
+        self.offset_ = -self.intercept_
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Above zero inside the region; 0 on its edge, as far as numbers tell."""
-        return self._function().decide(self._checked(X), self.threads)
+        return np.asarray(self._fitted().decide(self._checked(X), self._threads()))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """The same before `offset_` is taken off."""
@@ -87,4 +74,4 @@ class OneClassSVM(OutlierMixin, KernelMachine):
 
     def predict(self, X: Any) -> np.ndarray:
         """1 inside the region and on its edge, −1 outside."""
-        return self._function().predict(self._checked(X), self.threads)
+        return np.asarray(self._fitted().predict(self._checked(X), self._threads()))

@@ -1,4 +1,4 @@
-"""SVC and NuSVC: kernel machines that classify, in scikit-learn's manner."""
+"""SVC and NuSVC: classification with a kernel, in scikit-learn's manner."""
 
 from __future__ import annotations
 
@@ -6,83 +6,53 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from maxmargin.errors import ParameterError
-from maxmargin.estimators.interruptible import interruptible
-from maxmargin.estimators.kernel_machine import KernelMachine
-from maxmargin.estimators.linear_svc import ROWS
-from maxmargin.kernel_training import Make, check_settings
-from maxmargin.kernels.approximation import Approximation, checked_approximation
+from maxmargin.estimators.base import ROWS, Estimator, iterations, store
 from maxmargin.kernels.points import matrix_of
 from maxmargin.models.kernel import KernelModel
-from maxmargin.models.linear import LabelModel
-from maxmargin.problems.formulations import c_svc, largest_nu, nu_svc
-from maxmargin.problems.kernel import Formulation
-from maxmargin.problems.linear import penalty
-from maxmargin.results import Result
-from maxmargin.settings import checked_limits, checked_seed
-from maxmargin.system.threads import thread_count
-from maxmargin.training import Prepared, approximated, prepare, with_kernel
 
 SHAPES = ("ovr", "ovo")
 OF_THE_KERNEL = ("support_", "n_support_", "support_vectors_", "dual_coef_", "intercept_", "probA_", "probB_")
 
 
-class Classifier(ClassifierMixin, KernelMachine):
-    """What SVC and NuSVC share: one machine for each pair of classes."""
+class Classifier(ClassifierMixin, Estimator):
+    """What SVC and NuSVC share: one problem for each pair of classes."""
 
-    probability: bool
-    class_weight: Any
-    decision_function_shape: str
-    break_ties: bool
-    result_: Result
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, make: Make, strength: float, said: dict[str, Any]) -> None:
-        """Train, with `strength` times the weight of each example as what `make` makes a machine of."""
-        data, copies, weights = self._examples(X, y, sample_weight)
-        kernel = self._kernel(data.rows, copies)
-        said = {"loss": "hinge", "bias": "free", "weighted": bool(np.any(weights != 1.0)), **said}
-        self.result_ = with_kernel(data, kernel, make, strength * weights, self._run(), said, self.probability)
-        self._describe(self._model())
-        self._conclude(self.result_)
-
-    def _examples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Prepared, np.ndarray, np.ndarray]:
-        """Rows and labels, what each example counts for, and the same with the weight of its class."""
-        if self.decision_function_shape not in SHAPES:
-            raise ParameterError(f"decision_function_shape={self.decision_function_shape!r} must be one of {SHAPES}")
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
+        parameters = self.get_params()
+        shape = parameters["decision_function_shape"]
+        if shape not in SHAPES:
+            raise ParameterError(f"decision_function_shape={shape!r} must be one of {SHAPES}")
+        if shape == "ovo" and parameters.get("approx") is not None:
+            raise ParameterError("decision_function_shape='ovo' is for the kernel itself: approx has one against rest")
         X, y = validate_data(self, X, y, **ROWS)
         check_classification_targets(y)
-        copies = self._weights(sample_weight, X)
-        weights = copies * compute_sample_weight(self.class_weight, y)
-        return prepare(X, y, threads=thread_count(self.threads)), copies, weights
+        self._train(X, y, sample_weight)
+        return self
 
-    def _describe(self, model: KernelModel) -> None:
+    def _describe(self) -> None:
+        for name in OF_THE_KERNEL:  # what an earlier fit has left
+            self.__dict__.pop(name, None)
+        model: Any = self.result_.model
+        self.classes_, self.n_iter_ = model.classes, iterations(self.result_)
+        if not isinstance(model, KernelModel):
+            return
         turned = -1.0 if len(model.classes) == 2 else 1.0
-        self._forget()
-        self.classes_ = model.classes
         self.support_, self.n_support_ = model.support.astype(np.int32), model.n_support.astype(np.int32)
         self.support_vectors_ = matrix_of(model.vectors)
         self.dual_coef_, self.intercept_ = turned * model.dual_coef, turned * model.intercept
         if model.sigmoids is not None:
             self.probA_, self.probB_ = model.sigmoids.T
-        self.n_iter_ = self._iterations()
-
-    def _forget(self) -> None:
-        """What an earlier fit has left."""
-        for name in OF_THE_KERNEL:
-            self.__dict__.pop(name, None)
-
-    def _iterations(self) -> np.ndarray:
-        return np.array([max(1, int(np.ceil(part.epochs))) for part in self.result_.parts], dtype=np.int32)
 
     @property
     def coef_(self) -> np.ndarray:
         """The weights of each pair of classes; of a linear kernel only."""
-        if self.kernel != "linear":
+        if self.get_params()["kernel"] != "linear":
             raise AttributeError("coef_ is only there for a linear kernel")
         model = self._model()
         vectors, coefficients, spans = matrix_of(model.around(model.vectors)), model.dual_coef, model.spans
@@ -94,34 +64,30 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """(n,) for two classes, above zero meaning the second; else (n, k), or (n, number of pairs) for "ovo"."""
-        model = self._fitted()
+        model, shape = self._fitted(), self.get_params()["decision_function_shape"]
         X = self._checked(X)
-        if self.decision_function_shape == "ovo" and len(model.classes) > 2 and isinstance(model, KernelModel):
-            return model.decide_pairs(X, self.threads)
-        return model.decide(X, self.threads)
+        if shape == "ovo" and len(model.classes) > 2 and isinstance(model, KernelModel):
+            return model.decide_pairs(X, self._threads())
+        return np.asarray(model.decide(X, self._threads()))
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels: by votes; with `break_ties`, by the decision values."""
-        model = self._fitted()
-        if self.break_ties and len(model.classes) > 2:
-            if self.decision_function_shape == "ovo":
+        model, parameters = self._fitted(), self.get_params()
+        if parameters["break_ties"] and len(model.classes) > 2:
+            if parameters["decision_function_shape"] == "ovo":
                 raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
             return np.asarray(model.classes[np.argmax(self.decision_function(X), axis=1)])
-        return model.predict(self._checked(X), self.threads)
+        return np.asarray(model.predict(self._checked(X), self._threads()))
 
     @available_if(lambda self: self.probability)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, calibrated on five folds; the same data always give the same ones."""
-        return self._fitted().probabilities(self._checked(X), self.threads)
+        return np.asarray(self._fitted().probabilities(self._checked(X), self._threads()))
 
     @available_if(lambda self: self.probability)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Their logarithms."""
         return np.asarray(np.log(self.predict_proba(X)))
-
-    def _fitted(self) -> LabelModel:
-        check_is_fitted(self, "result_")
-        return self.result_.model
 
     def _model(self) -> KernelModel:
         model = self._fitted()
@@ -182,62 +148,11 @@ class SVC(Classifier):
         random_state: int | None = None,
         max_seconds: float | None = None,
         max_epochs: float | None = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
         callback: Any = None,
         on_interrupt: str = "raise",
     ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.approx = approx
-        self.components = components
-        self.landmarks = landmarks
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.max_epochs = max_epochs
-        self.threads = threads
-        self.callback = callback
-        self.on_interrupt = on_interrupt
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
-        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
-        check_settings("hinge", penalty(1, self.C, None))
-        approximation = checked_approximation(self.approx, self.components, self.landmarks)
-        with interruptible(self.on_interrupt):
-            if approximation is not None:
-                self._fit_approximated(X, y, sample_weight, approximation)
-            else:
-                said = {"formulation": "C-SVC", "C": float(self.C)}
-                self._fit(X, y, sample_weight, lambda y, C, *_: c_svc(y, C), self.C, said)
-        return self
-
-    def _fit_approximated(self, X: Any, y: Any, sample_weight: Any, approximation: Approximation) -> None:
-        """Train a linear machine on features that stand for the kernel."""
-        if self.probability:
-            raise ParameterError("probability is for the kernel itself: with approx, use train(loss='logistic', ...)")
-        if self.decision_function_shape == "ovo":
-            raise ParameterError("decision_function_shape='ovo' is for the kernel itself: approx has one against rest")
-        checked_limits(self.tol, self.max_seconds, self.max_epochs)
-        seed = checked_seed(0 if self.random_state is None else self.random_state)
-        data, copies, weights = self._examples(X, y, sample_weight)
-        self.result_ = approximated(
-            data, self._kernel(data.rows, copies), approximation, C=self.C, weights=weights, tol=self.tol,
-            max_seconds=self.max_seconds, max_epochs=self.max_epochs, seed=seed,
-            threads=thread_count(self.threads), callback=self.callback,
-        )  # fmt: skip
-        self._forget()
-        self.classes_ = self.result_.model.classes
-        self.n_iter_ = self._iterations()
-        self._conclude(self.result_)
+        store(self, locals())
 
 
 class NuSVC(Classifier):
@@ -273,36 +188,8 @@ class NuSVC(Classifier):
         random_state: int | None = None,
         max_seconds: float | None = None,
         max_epochs: float | None = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
         callback: Any = None,
         on_interrupt: str = "raise",
     ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.max_epochs = max_epochs
-        self.threads = threads
-        self.callback = callback
-        self.on_interrupt = on_interrupt
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVC:
-        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
-
-        def make(y: np.ndarray, weights: np.ndarray, classes: tuple[Any, Any], part: bool) -> Formulation:
-            nu = min(self.nu, largest_nu(y, weights)) if part else self.nu  # a part may have a rarer class
-            return nu_svc(y, weights, nu, classes)
-
-        with interruptible(self.on_interrupt):
-            self._fit(X, y, sample_weight, make, 1.0, {"formulation": "nu-SVC", "nu": self.nu})
-        return self
+        store(self, locals())

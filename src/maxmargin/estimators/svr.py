@@ -1,48 +1,39 @@
-"""SVR and NuSVR: kernel machines that regress, in scikit-learn's manner."""
+"""SVR and NuSVR: regression with a kernel, in scikit-learn's manner."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
-from maxmargin.data.take import take
-from maxmargin.errors import ParameterError
-from maxmargin.estimators.interruptible import interruptible
-from maxmargin.estimators.kernel_machine import KernelMachine
-from maxmargin.estimators.linear_svc import ROWS
-from maxmargin.kernel_training import check_settings
+from maxmargin.estimators.base import ROWS, store
+from maxmargin.estimators.function import FunctionEstimator
 from maxmargin.kernels.points import matrix_of
-from maxmargin.problems.formulations import epsilon_svr, nu_svr
-from maxmargin.problems.linear import penalty
-from maxmargin.system.values import is_number
 
 
-class Regressor(RegressorMixin, KernelMachine):
+class Regressor(RegressorMixin, FunctionEstimator):
     """What SVR and NuSVR share."""
 
-    C: float
+    task: ClassVar[str] = "regress"
 
-    def _examples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Rows, targets and weights."""
-        check_settings("hinge", penalty(1, self.C, None))
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
         X, y = validate_data(self, X, y, y_numeric=True, **ROWS)
-        weights = self._weights(sample_weight, X)
-        return take(X), np.asarray(y, dtype=np.float64), weights
+        self._train(X, y, sample_weight)
+        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Values."""
-        function = self._function()
-        return function.decide(self._checked(X), self.threads)
+        return np.asarray(self._fitted().decide(self._checked(X), self._threads()))
 
     @property
     def coef_(self) -> np.ndarray:
         """The weights; of a linear kernel only."""
-        if self.kernel != "linear":
+        if self.get_params()["kernel"] != "linear":
             raise AttributeError("coef_ is only there for a linear kernel")
-        function = self._function()
+        function = self._fitted()
         return np.asarray(function.coefficients @ matrix_of(function.around(function.vectors))).reshape(1, -1)
 
 
@@ -83,34 +74,11 @@ class SVR(Regressor):
         cache_size: float | None = None,
         max_seconds: float | None = None,
         max_epochs: float | None = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
         callback: Any = None,
         on_interrupt: str = "raise",
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.max_seconds = max_seconds
-        self.max_epochs = max_epochs
-        self.threads = threads
-        self.callback = callback
-        self.on_interrupt = on_interrupt
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
-        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
-        if not (is_number(self.epsilon) and 0.0 <= self.epsilon < np.inf):
-            raise ParameterError(f"epsilon={self.epsilon!r} must be a number, 0 or above: how far off costs nothing")
-        rows, z, weights = self._examples(X, y, sample_weight)
-        formulation = epsilon_svr(z, self.C * weights, float(self.epsilon))
-        with interruptible(self.on_interrupt):
-            self._fit_function(rows, self._kernel(rows, weights), formulation)
-        return self
+        store(self, locals())
 
 
 class NuSVR(Regressor):
@@ -140,29 +108,12 @@ class NuSVR(Regressor):
         cache_size: float | None = None,
         max_seconds: float | None = None,
         max_epochs: float | None = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
         callback: Any = None,
         on_interrupt: str = "raise",
     ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.max_seconds = max_seconds
-        self.max_epochs = max_epochs
-        self.threads = threads
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+        store(self, locals())
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
-        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
-        rows, z, weights = self._examples(X, y, sample_weight)
-        with interruptible(self.on_interrupt):
-            self._fit_function(rows, self._kernel(rows, weights), nu_svr(z, self.C * weights, self.nu))
-            self.epsilon_ = self.model_.width
-        return self
+    def _describe(self) -> None:
+        super()._describe()
+        self.epsilon_ = self.model_.width

@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.data.columns import shifted
 from maxmargin.data.passes import scores
+from maxmargin.data.pick import pick
 from maxmargin.data.rows import Csr, Dense, Rows, count_columns
 from maxmargin.errors import DataError
 from maxmargin.kernels.functions import Kernel, Linear, Precomputed
@@ -142,3 +143,8 @@ def vectors_of(tensors: dict[str, np.ndarray], d: int, kernel: Kernel) -> Rows:
     if kernel.by_products:
         check_columns(d)
     return Csr(values, indices, indptr, d)
+
+
+def picked_vectors(rows: Rows, support: np.ndarray, kernel: Kernel) -> Rows:
+    """The support vectors; of a precomputed kernel their row numbers say all."""
+    return Dense(np.zeros((len(support), 0))) if isinstance(kernel, Precomputed) else pick(rows, support)

@@ -19,7 +19,7 @@ import numpy as np
 from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.loop.checkpoint_checks import check_best, check_loop, check_objectives, check_record, check_state
 from maxmargin.loop.record import Reading, Record
-from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.certificate import Certificate, Certified
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.linear import Problem
 from maxmargin.system.overwriting import check_replaces, holds_something, kind_of_tensors
@@ -30,22 +30,12 @@ LOOP = ("next_certificate", "ask", "stale", "ended", "seconds")  # what a run ke
 
 
 @dataclass(eq=False)
-class Best:
-    """The best model so far and the best bound so far."""
-
-    w: np.ndarray
-    b: float
-    alpha: np.ndarray
-    certificate: Certificate
-
-
-@dataclass(eq=False)
 class Run:
     """All that a run needs to go on as if nothing had happened."""
 
     state: Any
     rng: np.random.Generator
-    best: Best | None = None
+    best: Certified | None = None  # the best model so far with its w, and the best bound with its alpha
     next_certificate: float = 1.0
     ask: float = np.inf
     stale: int = 0
@@ -67,7 +57,7 @@ def save_run(path: Path, run: Run, identity: dict[str, Any]) -> None:
     }
     if run.best:
         tensors |= {"best.w": run.best.w, "best.alpha": run.best.alpha}
-        metadata["best"] = {"b": run.best.b, "certificate": asdict(run.best.certificate)}
+        metadata["best"] = {"b": run.best.b, "width": run.best.width, "certificate": asdict(run.best.certificate)}
     write_tensors(path, KIND, tensors, metadata)
 
 
@@ -86,7 +76,8 @@ def load_run(path: Path, fresh: Any, problem: Problem | KernelProblem, identity:
         if best:
             check_objectives(best["certificate"])
             certificate = Certificate(**best["certificate"])
-            run.best = Best(tensors["best.w"], float(best["b"]), tensors["best.alpha"], certificate)
+            width = float(best["width"])
+            run.best = Certified(tensors["best.w"], float(best["b"]), tensors["best.alpha"], certificate, width=width)
             check_best(run.best.w, run.best.b, run.best.alpha, certificate, problem)
         history = [recall(record) for record in metadata["history"]]
         if history and not best:

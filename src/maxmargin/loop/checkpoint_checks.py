@@ -142,7 +142,7 @@ def check_objectives(certificate: dict[str, Any]) -> None:
 def check_best(w: np.ndarray, b: float, alpha: np.ndarray, certificate: Certificate, problem: Any) -> None:
     """The best model must have arrays of the right lengths, finite numbers, and α inside its box."""
     kernel = isinstance(problem, KernelProblem)
-    check_vector("best.w", w, problem.n + 1 if kernel else problem.d)
+    check_vector("best.w", w, problem.n if kernel else problem.d)
     check_vector("best.alpha", alpha, dual_variables(problem))
     low, high = (problem.formulation.lo, problem.formulation.hi) if kernel else (0.0, problem.loss.upper(problem.C))
     slack = BOX_ROUNDING * float(np.max(np.abs(alpha), initial=0.0))

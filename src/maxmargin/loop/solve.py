@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.errors import CheckpointWarning, DataError, FileError, RefusedError
-from maxmargin.loop.checkpoint import KIND, Best, Run, check_own, fingerprint, load_run, save_run
+from maxmargin.loop.checkpoint import KIND, Run, check_own, fingerprint, load_run, save_run
 from maxmargin.loop.record import Record
 from maxmargin.problems.certificate import Certificate, Certified, Point, certify, joined
 from maxmargin.problems.kernel import KernelProblem
@@ -86,6 +86,7 @@ class Outcome:
     epochs: float
     seconds: float
     history: list[Record] = field(repr=False)
+    width: float = 0.0  # with a kernel: see Certified
 
     @property
     def advice(self) -> str:
@@ -240,7 +241,7 @@ class Loop:
             found, best = self.found, run.best
             assert best is not None
             both = joined(found.certificate, best.certificate)
-            run.best = Best(found.w, found.b, best.alpha, both)
+            run.best = replace(found, alpha=best.alpha, certificate=both)
         run.ended = ended.value
         return ended
 
@@ -330,9 +331,9 @@ class Loop:
             return None
         proved = verdict(self.problem, found, done, self.epochs, self.seconds)
         if proved:
-            self.run.best = as_best(found)
+            self.run.best = found
         if proved is Status.NO_MINIMISER and found.certificate.dual > 0.0:  # the infimum is 0
-            self.run.best = with_zero_alpha(as_best(found))
+            self.run.best = with_zero_alpha(found)
         return self.conclude(proved)
 
     def costs_nothing(self) -> bool:
@@ -349,7 +350,7 @@ class Loop:
         self.certifying = time.perf_counter() - began
         if self.run.best is None and lost(self.problem, found.certificate):
             self.run.best = self.at_the_start()
-        self.run.best = better(self.run.best, found) if self.comparable else as_best(found)
+        self.run.best = better(self.run.best, found) if self.comparable else found
         if self.run.best.certificate.dual < 0.0 and self.problem.zero_is_feasible:
             self.run.best = with_zero_alpha(self.run.best)
         self.found, self.blur = found, found.blur
@@ -372,12 +373,12 @@ class Loop:
         """Whether a lower objective is a better model: not where the kernel is indefinite, and nothing is convex."""
         return self.problem.bounded or not isinstance(self.problem, KernelProblem)
 
-    def at_the_start(self) -> Best:
+    def at_the_start(self) -> Certified:
         """The point before the first step, for a run that is lost before its first certificate."""
         start = self.certified(self.solver.start(self.problem))
         if lost(self.problem, start.certificate):
             raise DataError("the objective is not a finite number: C or the features are too large; scale them down")
-        return as_best(start)
+        return start
 
     def show(self, record: Record, found: Certified) -> None:
         """Let the watcher look, with the clock stopped."""
@@ -414,7 +415,9 @@ class Loop:
             best = start
         if best.certificate.meets(self.limits.tol) and status not in PROVED:
             status = Status.CONVERGED
-        return Outcome(best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.seconds, history)
+        return Outcome(
+            best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.seconds, history, best.width
+        )
 
 
 def copied(state: Any) -> Any:
@@ -462,24 +465,18 @@ def hopeless(best: Certificate, tol: float) -> bool:
     return bool(np.isfinite(best.gap)) and best.rounding > tol * best.measure and best.only_rounding
 
 
-def as_best(found: Certified) -> Best:
-    """A certified point as the best one."""
-    return Best(found.w, found.b, found.alpha, found.certificate)
-
-
-def with_zero_alpha(best: Best) -> Best:
+def with_zero_alpha(best: Certified) -> Certified:
     """The same with α = 0, which proves P* ≥ 0: more than an α whose rounding errors are larger than its objective."""
     nothing = replace(best.certificate, dual=0.0, dual_rounding=0.0)
-    return Best(best.w, best.b, np.zeros_like(best.alpha), nothing)
+    return replace(best, alpha=np.zeros_like(best.alpha), certificate=nothing)
 
 
-def better(best: Best | None, found: Certified) -> Best:
+def better(best: Certified | None, found: Certified) -> Certified:
     """The lower primal with its (w, b), the higher dual with its alpha."""
     if best is None:
-        return as_best(found)
-    w, b, alpha, certificate = best.w, best.b, best.alpha, best.certificate
-    if found.certificate.primal < certificate.primal:
-        w, b, certificate = found.w, found.b, joined(found.certificate, certificate)
-    if found.certificate.dual > certificate.dual:
-        alpha, certificate = found.alpha, joined(certificate, found.certificate)
-    return Best(w, b, alpha, certificate)
+        return found
+    if found.certificate.primal < best.certificate.primal:
+        best = replace(found, alpha=best.alpha, certificate=joined(found.certificate, best.certificate))
+    if found.certificate.dual > best.certificate.dual:
+        best = replace(best, alpha=found.alpha, certificate=joined(best.certificate, found.certificate))
+    return best

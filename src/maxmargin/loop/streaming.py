@@ -58,13 +58,13 @@ PIECES = 0.25  # values of longer rows at a time, for each byte of a block
 class StreamedOutcome(Outcome):
     """Where a training ended: also the labels it met, how many passes it took, which examples are positive, and d."""
 
-    sides: TwoSides
-    passes: int
-    marks: np.ndarray = field(repr=False)
-    d: int
-    nnz: int
-    input_d: int
-    shift: Shift | None
+    sides: TwoSides = field(kw_only=True)
+    passes: int = field(kw_only=True)
+    marks: np.ndarray = field(repr=False, kw_only=True)
+    d: int = field(kw_only=True)
+    nnz: int = field(kw_only=True)
+    input_d: int = field(kw_only=True)
+    shift: Shift | None = field(kw_only=True)
 
 
 class StreamingRun:
@@ -333,8 +333,8 @@ class StreamingRun:
         certificate = self.best if proved else Certificate(np.inf, max(self.best.dual, 0.0))
         return StreamedOutcome(
             w, b, state.frozen[: state.n], certificate, status, self.epochs, self.seconds, self.history,
-            self.sides, self.passes, state.marks[: state.n], state.d, self.nnz, self.input_d,
-            self.problem.shift,
+            sides=self.sides, passes=self.passes, marks=state.marks[: state.n], d=state.d, nnz=self.nnz,
+            input_d=self.input_d, shift=self.problem.shift,
         )  # fmt: skip
 
     def weights(self, proved: bool) -> np.ndarray:

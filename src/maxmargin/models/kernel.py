@@ -19,11 +19,12 @@ from maxmargin.data.rows import Rows, count_rows
 from maxmargin.data.take import take
 from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.kernels.functions import Kernel, kernel_metadata, kernel_of
-from maxmargin.kernels.support_vectors import Expansion, check_places, check_widens, vectors_of
+from maxmargin.kernels.support_vectors import Expansion, check_places, check_widens, picked_vectors, vectors_of
 from maxmargin.kernels.tiles import combination
+from maxmargin.loop.solve import Outcome
 from maxmargin.models.file_checks import centre_in, certificate_in, training_in
 from maxmargin.models.probabilities import couple, pair_probabilities
-from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.certificate import Certificate, summed
 from maxmargin.system.file_checks import REAL, checked_array, row_numbers, section, size
 from maxmargin.system.overwriting import check_replaces_model
 from maxmargin.system.tensor_file import write_tensors
@@ -175,3 +176,39 @@ def kernel_model(
         classes, vectors, support, n_support, dual_coef, b, kernel, certificate_in(metadata), training, sigmoids,
         centre_in(tensors, d),
     )  # fmt: skip
+
+
+def kernel_model_of(
+    rows: Rows,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    kernel: Kernel,
+    parts: list[Outcome],
+    training: dict[str, Any],
+    sigmoids: np.ndarray | None = None,
+    centre: np.ndarray | None = None,
+) -> KernelModel:
+    """The support vectors of all pairs of classes, those of each class together."""
+    used = np.any([part.w != 0.0 for part in parts], axis=0)
+    support = np.concatenate([np.flatnonzero(used & (codes == c)) for c in range(len(classes))])
+    place = {pair: k for k, pair in enumerate(combinations(range(len(classes)), 2))}
+    dual_coef = np.zeros((len(classes) - 1, len(support)))
+    for c in range(len(classes)):
+        own = codes[support] == c
+        for other in range(len(classes)):
+            if other != c:
+                part = parts[place[min(c, other), max(c, other)]]
+                dual_coef[other - (other > c), own] = part.w[support[own]]
+    return KernelModel(
+        classes,
+        picked_vectors(rows, support, kernel),
+        support,
+        np.bincount(codes[support], minlength=len(classes)),
+        dual_coef,
+        np.array([part.b for part in parts]),
+        kernel,
+        summed(part.certificate for part in parts),
+        training,
+        sigmoids,
+        centre,
+    )

@@ -12,8 +12,9 @@ from maxmargin.data.rows import Rows, count_rows
 from maxmargin.data.take import take
 from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.kernels.functions import Kernel, kernel_metadata, kernel_of
-from maxmargin.kernels.support_vectors import Expansion, check_places, check_widens, vectors_of
+from maxmargin.kernels.support_vectors import Expansion, check_places, check_widens, picked_vectors, vectors_of
 from maxmargin.kernels.tiles import combination
+from maxmargin.loop.solve import Outcome
 from maxmargin.models.file_checks import centre_in, certificate_in, training_in
 from maxmargin.problems.certificate import Certificate
 from maxmargin.system.file_checks import REAL, checked_array, real, row_numbers, section, size
@@ -109,3 +110,14 @@ def kernel_function(path: str | Path, tensors: dict[str, np.ndarray], metadata: 
         raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
     b, width, centre = real(metadata, "b"), real(metadata, "width"), centre_in(tensors, d)
     return KernelFunction(vectors, support, coefficients, b, width, kernel, certificate_in(metadata), training, centre)
+
+
+def kernel_function_of(
+    rows: Rows, kernel: Kernel, outcome: Outcome, training: dict[str, Any], centre: np.ndarray | None = None
+) -> KernelFunction:
+    """The support vectors of one outcome."""
+    support = np.flatnonzero(outcome.w)
+    vectors, b = picked_vectors(rows, support, kernel), float(outcome.b)
+    return KernelFunction(
+        vectors, support, outcome.w[support], b, outcome.width, kernel, outcome.certificate, training, centre
+    )

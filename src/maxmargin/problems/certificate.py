@@ -146,13 +146,18 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Certified:
-    """A whole point with its certificate."""
+    """A whole point with its certificate.
+
+    With a kernel `w` holds the coefficient of each row, w = Σ c_i φ(x_i), `alpha` the variables of the formulation, and
+    `width` what else it determines: −ρ of ν-SVC, ε of ν-SVR.
+    """
 
     w: np.ndarray
     b: float
     alpha: np.ndarray
     certificate: Certificate
     scores: np.ndarray | None = None
+    width: float = 0.0
     blur: float = 0.0  # rounding of plain float64 sums, such as a solver's own, as a part of the objective
 
 

@@ -25,7 +25,7 @@ INDEFINITE = 1e-9  # of the size of βᵀK′β: a square that is further below 
 
 
 def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
-    """Complete a dual point and certify it; w is the coefficient of each row, then the width (see kernel_problem)."""
+    """Complete a dual point and certify it; w is the coefficient of each row."""
     assert point.alpha is not None
     formulation = problem.formulation
     beta = feasible(formulation, point.alpha)
@@ -45,7 +45,7 @@ def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
         dual, dual_rounding = -np.inf, 0.0
     b, width = bias_and_width(offsets)
     certificate = Certificate(primal, dual, primal_rounding, dual_rounding, problem.scale)
-    return Certified(np.append(c, width), b, beta, certificate, f)
+    return Certified(c, b, beta, certificate, f, width)
 
 
 def primal_side(

@@ -1,0 +1,102 @@
+"""Rows in memory with what is to be learnt of them: labels of classes, targets of a regression, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.files import Files
+from maxmargin.data.labels import check_length, encode, show
+from maxmargin.data.passes import squared_norms
+from maxmargin.data.rows import Rows, count_rows
+from maxmargin.data.take import check_finite, take_unseen
+from maxmargin.errors import DataError
+
+NOTHING = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Rows that have been checked, with ‖x_i‖² of each.
+
+    For classification `classes` holds the labels, sorted, and `codes` the number of each example's class; for a
+    regression `targets` holds a number for each example. Novelty detection has neither. `names` are the columns'.
+    """
+
+    rows: Rows
+    squared_norms: np.ndarray
+    classes: np.ndarray = field(default_factory=lambda: NOTHING)
+    codes: np.ndarray = field(default_factory=lambda: NOTHING)
+    targets: np.ndarray = field(default_factory=lambda: NOTHING)
+    names: Sequence[str] | None = None
+
+    @property
+    def n(self) -> int:
+        """How many examples there are."""
+        return count_rows(self.rows)
+
+    def on(self, rows: Rows, threads: int) -> Examples:
+        """The same labels on other features."""
+        return replace(self, rows=rows, squared_norms=squared_norms(rows, threads), names=None)
+
+    def class_weights(self, class_weight: str | Mapping[Any, float] | None) -> np.ndarray:
+        """The weight of each example's class: 1, n / (k count) where they are to be balanced, or as given."""
+        if class_weight is None:
+            return np.ones(self.n)
+        if isinstance(class_weight, str):
+            return np.asarray((self.n / (len(self.classes) * np.bincount(self.codes)))[self.codes])
+        weights = np.ones(len(self.classes))
+        for label, weight in class_weight.items():
+            found = [k for k, known in enumerate(self.classes.tolist()) if known == label or show(known) == show(label)]
+            if not found:
+                known = ", ".join(map(show, self.classes[:8]))
+                raise DataError(
+                    f"class_weight names the class {show(label)}, and the data have {known}: name one of these"
+                )
+            weights[found[0]] = weight
+        return np.asarray(weights[self.codes])
+
+
+def examples_of(X: Any, y: Any, task: str, threads: int) -> Examples:
+    """Examples from arrays."""
+    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    if y is None and task != "novelty":
+        raise DataError("y is missing: give one label for each row of X")
+    return replace(labelled(take_unseen(X), y, task, "y", threads), names=names)
+
+
+def examples_in(files: Files, task: str) -> Examples:
+    """Examples from files."""
+    rows, labels = files.read()
+    return replace(labelled(rows, labels, task, files.name, files.threads), names=files.column_names)
+
+
+def labelled(rows: Rows, labels: Any, task: str, name: str, threads: int) -> Examples:
+    """Rows with what the task needs of their labels; the squared norms tell whether all values are finite."""
+    squares = squared_norms(rows, threads)
+    if not np.all(np.isfinite(squares)):
+        check_finite(rows)
+    if task == "classify":
+        classes, codes = encode(labels, count_rows(rows), name)
+        return Examples(rows, squares, classes, codes)
+    if not count_rows(rows):
+        raise DataError("X has 0 rows: there is nothing to train on")
+    if task == "novelty":
+        return Examples(rows, squares)
+    return Examples(rows, squares, targets=numbers_of(labels, count_rows(rows), name))
+
+
+def numbers_of(labels: Any, n: int, name: str) -> np.ndarray:
+    """The targets of a regression: finite numbers, one for each row."""
+    y = check_length(labels, n)
+    try:
+        targets = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} holds the label {show(y[0])!r}: a regression needs a number for each row") from None
+    wrong = np.flatnonzero(~np.isfinite(targets))
+    if wrong.size:
+        raise DataError(f"{name}[{wrong[0]}] is {targets[wrong[0]]}: every example needs a finite number")
+    return targets

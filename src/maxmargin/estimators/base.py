@@ -1,0 +1,146 @@
+"""What all estimators share: their parameters as those of `train`, and what becomes of a fit that ends early.
+
+Their names are scikit-learn's; `NAMES` maps them to those of `train`. An estimator's fit calls `train` and describes
+the result as scikit-learn does.
+"""
+
+from __future__ import annotations
+
+import signal
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from maxmargin.errors import ParameterError
+from maxmargin.kernels.functions import NAMES as ALIASES
+from maxmargin.loop.interrupts import postponed
+from maxmargin.results import Result
+from maxmargin.settings import CHECKS
+from maxmargin.status import Status
+from maxmargin.training import train
+
+ROWS: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "accept_large_sparse": True,
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+}
+NAMES = {"cache_size": "cache", "random_state": "seed", "n_jobs": "threads"}  # scikit-learn's, and those of `train`
+OWN = {"on_interrupt", "decision_function_shape", "break_ties", "shrinking"}  # parameters that `train` does not have
+ON_INTERRUPT = ("raise", "return")
+EVERY_CORE = -1  # n_jobs
+
+
+def store(estimator: Any, parameters: dict[str, Any]) -> None:
+    """Set every parameter of `__init__` as an attribute, as scikit-learn asks."""
+    estimator.__dict__.update((name, value) for name, value in parameters.items() if name not in ("self", "__class__"))
+
+
+class Estimator(BaseEstimator):
+    """An estimator whose fit is a call of `train` for its `task`, with its parameters under other names."""
+
+    task: ClassVar[str] = "classify"
+    result_: Result
+
+    def _train(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Train, describe the model, and warn where the run stops short of `tol`."""
+        parameters = self.get_params()
+        with interruptible(parameters["on_interrupt"]):
+            weights = None if sample_weight is None else self._weights(sample_weight, X)
+            self.result_ = train(X, y, task=self.task, weights=weights, **self._parameters(parameters))
+            self._describe()
+            self.certificate_ = self.result_.certificate
+            self.fit_status_ = int(self.result_.status is not Status.CONVERGED)
+            if self.fit_status_:
+                message = f"{self.result_.certificate}. {self.result_.advice}"
+                warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    def _parameters(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        """The parameters of `train`: those without a meaning beside the others are left out, as grids hold them all."""
+        found = {NAMES.get(name, name): value for name, value in parameters.items() if name not in OWN}
+        if "seed" in found:
+            found["seed"] = seed_of(found["seed"])
+        found["threads"] = self._threads()
+        if not parameters.get("shrinking", True) and found.get("approx") is None:
+            found["options"] = {"shrinking": False}
+        for name in [name for name, holds in NEEDS.items() if name in found and not holds(found)]:
+            CHECKS[name](name, found.pop(name))
+        return found
+
+    def _weights(self, sample_weight: Any, X: Any) -> np.ndarray:
+        return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+
+    def _describe(self) -> None:
+        """The attributes that scikit-learn's estimators have."""
+        raise NotImplementedError
+
+    def _checked(self, X: Any) -> Any:
+        return validate_data(self, X, reset=False, **ROWS)
+
+    def _threads(self) -> int | None:
+        """How many threads predict."""
+        threads = self.get_params()["n_jobs"]
+        return None if threads == EVERY_CORE else threads
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "result_")
+        return self.result_.model
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = self.get_params().get("kernel")
+        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
+
+
+def seed_of(random_state: Any) -> Any:
+    """A seed of `train`, from whatever scikit-learn takes: None is 0, so that the same data give the same model."""
+    if random_state is None:
+        return 0
+    return int(random_state.randint(1 << 31)) if hasattr(random_state, "randint") else random_state
+
+
+def has_kernel(*kernels: str) -> Callable[[dict[str, Any]], bool]:
+    """Whether the kernel is one of these."""
+
+    def known(given: dict[str, Any]) -> bool:
+        kernel = given["kernel"]
+        return isinstance(kernel, str) and ALIASES.get(kernel, kernel) in kernels
+
+    return known
+
+
+NEEDS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "bias_scale": lambda given: given["bias"] == "regularised",
+    "gamma": has_kernel("gaussian", "polynomial", "sigmoid"),
+    "degree": has_kernel("polynomial"),
+    "coef0": has_kernel("polynomial", "sigmoid"),
+    "cache": lambda given: given.get("approx") is None,
+    "components": lambda given: given["approx"] is not None,
+    "landmarks": lambda given: given["approx"] == "nystrom",
+}  # where this does not hold an estimator drops the parameter, whatever its value: grids and pipelines carry it along
+
+
+@contextmanager
+def interruptible(on_interrupt: str) -> Iterator[None]:
+    """A fit that Ctrl-C ends describes its best model; then KeyboardInterrupt ends what called it, such as a search."""
+    if on_interrupt not in ON_INTERRUPT:
+        raise ParameterError(f"on_interrupt={on_interrupt!r} is not known: choose one of {', '.join(ON_INTERRUPT)}")
+    with postponed() as signals:
+        try:
+            yield
+        finally:
+            if signal.SIGINT in signals and on_interrupt == "raise":
+                raise KeyboardInterrupt
+
+
+def iterations(result: Result) -> np.ndarray:
+    """Epochs of each problem, 1 at least."""
+    return np.array([max(1, int(np.ceil(part.epochs))) for part in result.parts], dtype=np.int32)
