@@ -1,4 +1,4 @@
-"""How a run ended: a value with advice, not an exception."""
+"""How a run ended. A status is a value with advice, not an exception."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Status(StrEnum):
 
     @property
     def advice(self) -> str:
-        """What to make of it."""
+        """What the status means and what to do."""
         return ADVICE[self]
 
 
@@ -51,7 +51,7 @@ ADVICE = {
     "logistic without regularisation has no minimiser. Take a finite C.",
 }
 
-# Worst last: the status of several runs taken together is the worst of them.
+# From best to worst. The status of several runs together is the worst of theirs.
 SEVERITY = [
     Status.CONVERGED,
     Status.SEPARATED,

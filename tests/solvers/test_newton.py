@@ -20,7 +20,7 @@ from maxmargin.solvers.parts.newton_system import System, drawn_by
 from maxmargin.solvers.parts.primal_objective import Primal
 from maxmargin.solvers.primal import newton
 from maxmargin.solvers.primal.newton import ROWS_A_FEATURE, sample
-from maxmargin.system.buffers import MOST, scratch
+from maxmargin.system.buffers import MOST_KEPT_NUMBERS, scratch
 
 SMOOTH = ("squared_hinge", "logistic")
 
@@ -178,7 +178,7 @@ def test_scratch_is_zero_again_and_never_large():
     assert again is first
     assert not np.any(again)
     assert scratch("a test", (2, 2)) is not first
-    assert scratch("a large test", (MOST + 1,)) is not scratch("a large test", (MOST + 1,))
+    assert scratch("a large test", (MOST_KEPT_NUMBERS + 1,)) is not scratch("a large test", (MOST_KEPT_NUMBERS + 1,))
 
 
 @pytest.mark.parametrize("loss", SMOOTH)
