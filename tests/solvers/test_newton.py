@@ -98,8 +98,8 @@ def test_the_lower_half_of_the_gram_matrix(storage):
 
 def test_the_gram_matrix_by_blocks_does_not_depend_on_the_threads(monkeypatch):
     """Several parts, several blocks in each, and rows without a weight between the others."""
-    monkeypatch.setattr(gram, "LEAST", 1)
-    monkeypatch.setattr(gram, "BLOCK", 1)
+    monkeypatch.setattr(gram, "LEAST_PRODUCTS", 1)
+    monkeypatch.setattr(gram, "CACHED_BLOCK", 1)
     X, _ = overlapping(n=3000, d=5)
     h, sums = np.where(np.arange(3000) % 3, np.linspace(0.0, 2.0, 3000), 0.0), []
     for threads in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""All rows of a source at once, in memory."""
+"""Reading of all rows of a source into memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maxmargin.system.threads import free_memory
 
 
 def collect(source: Source, budget: Budget | None = None) -> tuple[Rows, np.ndarray]:
-    """Read everything; refuse rows that take more memory than there is for them."""
+    """Read all rows and labels; raise if the rows take more memory than allowed."""
     budget = budget or Budget(int(free_memory()))
     blocks, size = list[RowBlock](), 0
     for block in source.blocks():
