@@ -25,7 +25,7 @@ def collect(source: Source, budget: Budget | None = None) -> tuple[Rows, np.ndar
     labels = np.concatenate([block.labels for block in blocks])
     parts = [block.rows for block in blocks]
     if len({part.values.shape[1:] for part in parts}) > 1 or len({type(part) for part in parts}) > 1:
-        raise DataError(f"{source.name}: rows of one block have another form than those of another")
+        raise DataError(f"{source.name}: the blocks have rows of different forms")
     if isinstance(parts[0], Dense):
         return Dense(np.concatenate([part.values for part in parts])), labels
     sparse = [part for part in parts if isinstance(part, Csr)]

@@ -32,7 +32,7 @@ class Approximation(NamedTuple):
         if not kernel.by_products or not kernel.definite:
             raise ParameterError(
                 f"approx={self.name!r} is for linear, polynomial (coef0 0 or above) and gaussian kernels: "
-                "others have no features that could be computed"
+                "other kernels have no feature map that can be computed"
             )
         if self.name == "nystrom":
             count = min(self.components, count_rows(rows))

@@ -187,7 +187,7 @@ def certify_at_once(problem: Problem, w: np.ndarray, b: float, alpha: np.ndarray
     def answer(part: slice, f: np.ndarray) -> np.ndarray:
         if alpha is None:
             with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows up in the objectives
-                own[part] = pulls(problem, problem.y[part] * (f + b), part)
+                own[part] = dual_from_margins(problem, problem.y[part] * (f + b), part)
         return np.asarray(own[part] * problem.y[part])
 
     f, w_dual = scores_and_combination(problem.rows, problem.d, w, answer, problem.threads)
@@ -303,7 +303,7 @@ def answers(problem: Problem, margins: np.ndarray) -> np.ndarray:
     At the kink of the hinge, any α in the box is a subgradient. With a free bias, these α are used to make Σ α_i y_i
     zero.
     """
-    alpha = pulls(problem, margins)
+    alpha = dual_from_margins(problem, margins)
     if problem.bias != "free" or problem.loss.smooth:
         return alpha
     surplus = float(np.sum(alpha * problem.y))
@@ -314,7 +314,7 @@ def answers(problem: Problem, margins: np.ndarray) -> np.ndarray:
     return alpha
 
 
-def pulls(problem: Problem, margins: np.ndarray, part: slice = ALL) -> np.ndarray:
+def dual_from_margins(problem: Problem, margins: np.ndarray, part: slice = ALL) -> np.ndarray:
     """Return −C_i ℓ′(m_i) of some examples, clipped to the box."""
     C = problem.C[part]
     return np.asarray(np.clip(-C * problem.loss.slope(margins), 0.0, problem.loss.upper(C)))

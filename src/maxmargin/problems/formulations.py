@@ -108,4 +108,4 @@ def filled(room: np.ndarray, total: float) -> np.ndarray:
 def check_nu(nu: float) -> None:
     """Raise unless 0 < ν ≤ 1."""
     if not (is_number(nu) and 0.0 < nu <= 1.0):
-        raise ParameterError(f"nu={nu!r} must be above 0 and at most 1: a part of the examples")
+        raise ParameterError(f"nu={nu!r} must be above 0 and at most 1: a fraction of the examples")

@@ -142,8 +142,8 @@ def check_columns(d: int) -> None:
     size = 8 * d
     if size > UNCHECKED_BYTES and size > MOST_EXAMPLE * free_memory():
         raise DataError(
-            f"{d:,} features: a kernel writes out one example at least, which takes {shown_size(size)} of the "
-            f"{shown_size(free_memory())} that are free: number the features anew, without those that are never used"
+            f"{d:,} features: a kernel needs at least one dense example, which takes {shown_size(size)} of "
+            f"{shown_size(free_memory())} free memory: renumber the features without the unused ones"
         )
 
 
@@ -156,9 +156,9 @@ def check_features(d: int, models: int = 1) -> None:
     size = FEATURE_BYTES * d + 8 * d * (models - 1)
     if size > UNCHECKED_BYTES and size > total_memory():
         raise DataError(
-            f"{d:,} features: training needs {2 + models} vectors of so many weights at least, which take "
-            f"{shown_size(size)} of the {shown_size(total_memory())} that there are: number the features anew, without "
-            "those that are never used, or hash them (expand='hash:2**20')"
+            f"{d:,} features: training needs at least {2 + models} vectors of this length, which take {shown_size(size)}, and "
+            f"the computer has {shown_size(total_memory())}: renumber the features without the unused ones, or hash them "
+            "(expand='hash:2**20')"
         )
 
 

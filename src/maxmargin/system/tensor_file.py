@@ -61,9 +61,11 @@ def metadata_in(path: str | Path, text: Any, kind: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise FileError(f"{path}: the {kind} has metadata that are no JSON: it was not written by maxmargin") from error
+        raise FileError(
+            f"{path}: the {kind} has metadata that are not JSON: it was not written by maxmargin"
+        ) from error
     if not isinstance(found, dict):
-        raise FileError(f"{path}: the {kind} has metadata that are no object: it was not written by maxmargin")
+        raise FileError(f"{path}: the {kind} has metadata that are not a JSON object: it was not written by maxmargin")
     return found
 
 
