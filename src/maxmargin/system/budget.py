@@ -156,9 +156,9 @@ def check_features(d: int, models: int = 1) -> None:
     size = FEATURE_BYTES * d + 8 * d * (models - 1)
     if size > UNCHECKED_BYTES and size > total_memory():
         raise DataError(
-            f"{d:,} features: training needs at least {2 + models} vectors of this length, which take {shown_size(size)}, and "
-            f"the computer has {shown_size(total_memory())}: renumber the features without the unused ones, or hash them "
-            "(expand='hash:2**20')"
+            f"{d:,} features: training needs at least {2 + models} vectors of this length, which take "
+            f"{shown_size(size)}, and the computer has {shown_size(total_memory())}: renumber the features without the "
+            "unused ones, or hash them (expand='hash:2**20')"
         )
 
 
