@@ -1,16 +1,16 @@
-"""What maxmargin raises: one line that names the place, the value and the remedy."""
+"""The exceptions of maxmargin. Each message is one line that names the place, the value and the remedy."""
 
 
 class MaxmarginError(ValueError):
-    """Base of every error that maxmargin raises on purpose."""
+    """Base class of all errors that maxmargin raises deliberately."""
 
 
 class DataError(MaxmarginError):
-    """The rows or labels cannot be trained on: where, what was found, what to do."""
+    """Invalid rows or labels. The message says where, what was found and what to do."""
 
 
 class ParameterError(MaxmarginError):
-    """A parameter is outside its range, or parameters contradict each other."""
+    """A parameter is out of range, or parameters contradict each other."""
 
 
 class RefusedError(MaxmarginError):
@@ -18,8 +18,8 @@ class RefusedError(MaxmarginError):
 
 
 class FileError(MaxmarginError):
-    """A file cannot be read or written, is cut short, or is of another kind."""
+    """A file cannot be read or written, is truncated, or is of another kind."""
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written; training goes on without it."""
+    """A checkpoint could not be written; training continues without it."""

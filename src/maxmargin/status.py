@@ -1,4 +1,4 @@
-"""How a run ended: a value with advice, not an exception."""
+"""How a run ended. A status is a value with advice, not an exception."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Status(StrEnum):
 
     @property
     def advice(self) -> str:
-        """What to make of it."""
+        """What the status means and what to do."""
         return ADVICE[self]
 
 
@@ -34,24 +34,23 @@ ADVICE = {
     "Raise max_epochs, loosen tol, or lower C; with a checkpoint, resume.",
     Status.INTERRUPTED: "Stopped on request with the best model so far; its certificate says how good it is. "
     "With a checkpoint, resume.",
-    Status.STALLED: "The gap no longer shrinks: the solver does not come closer. Scale the features, loosen tol, "
-    "or take another solver.",
-    Status.ROUNDING: "Rounding errors of float64 alone may be larger than the tolerance, so that nothing closer can be "
-    "proved; the certificate says what is. Subtract the mean of features far from 0, scale the features, lower C, or "
+    Status.STALLED: "The gap no longer shrinks. Scale the features, loosen tol, or use another solver.",
+    Status.ROUNDING: "Float64 rounding errors may be larger than the tolerance, so no smaller gap can be "
+    "proven; the certificate is still valid. Subtract the mean of features far from 0, scale the features, lower C, or "
     "loosen tol.",
-    Status.DIVERGED: "The steps grew beyond all bounds; this is the best model before they did. "
-    "Take smaller steps, scale the features, or take another solver.",
-    Status.SEPARATED: "Every example is on its side, and the perceptron learns from mistakes only; the certificate "
-    "says how far from the optimum it is. For the widest margin take another solver.",
-    Status.SETTLED: "The solver's own rule ended it; the certificate says how good the model is. "
-    "Tighten that rule or take another solver for more.",
-    Status.NOT_SEPARABLE: "No hyperplane separates the classes, so there is no hard margin, and this model claims "
-    "nothing: alpha holds weights under which the means of both classes coincide. Take a finite C.",
-    Status.NO_MINIMISER: "The classes can be separated, so that ever larger weights make the losses ever smaller: "
-    "logistic without regularisation has no minimiser. Take a finite C.",
+    Status.DIVERGED: "The steps grew without bound; this is the best model before that. "
+    "Take smaller steps, scale the features, or use another solver.",
+    Status.SEPARATED: "Every example is on its side of the hyperplane, so the perceptron has nothing to learn; "
+    "the certificate bounds the distance from the optimum. For the maximum margin use another solver.",
+    Status.SETTLED: "The solver's own stopping rule ended the run; the certificate says how good the model is. "
+    "For more accuracy tighten that rule or use another solver.",
+    Status.NOT_SEPARABLE: "No hyperplane separates the classes, so there is no hard margin, and nothing is certified: "
+    "alpha holds weights that give both classes the same mean. Use a finite C.",
+    Status.NO_MINIMISER: "The classes are separable, so larger weights always give smaller losses: "
+    "logistic regression without regularisation has no minimiser. Use a finite C.",
 }
 
-# Worst last: the status of several runs taken together is the worst of them.
+# From best to worst. The status of several runs together is the worst of theirs.
 SEVERITY = [
     Status.CONVERGED,
     Status.SEPARATED,

@@ -44,8 +44,8 @@ DEFINED = {
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", DEFINED)
 def test_kernels_are_what_they_say(monkeypatch, name, dtype, storage):
-    monkeypatch.setattr(kernel_blocks, "MANY", 8)
-    monkeypatch.setattr(kernel_blocks, "FEW", 4)
+    monkeypatch.setattr(kernel_blocks, "MANY_PER_TILE", 8)
+    monkeypatch.setattr(kernel_blocks, "FEW_PER_TILE", 4)
     kernel, expected = DEFINED[name]
     many, few = (points_of(take(storage(A)), dtype=dtype, as_given=not kernel.by_products) for A in (X, Z))
     out = np.empty((11, 37), dtype)
@@ -216,8 +216,8 @@ def test_no_support_vectors_and_no_rows_are_no_trouble(kind, width):
 @pytest.mark.parametrize("density", [0.1, 0.6])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_rows_go_to_their_places(width, density, threads, monkeypatch):
-    monkeypatch.setattr(kernel_blocks, "SMALL", 0)
-    monkeypatch.setattr(kernel_blocks, "MANY", 16)
+    monkeypatch.setattr(kernel_blocks, "ONE_THREAD_WORK", 0)
+    monkeypatch.setattr(kernel_blocks, "MANY_PER_TILE", 16)
     rng = np.random.default_rng(0)
     X = sparse.random(50, width, density, format="csr", random_state=0)
     points, places = points_of(take(X)), rng.permutation(50)[:20]

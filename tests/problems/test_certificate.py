@@ -35,8 +35,8 @@ def test_weak_duality_holds_at_random_points(loss, bias, seed, C, scale):
 @every_bias
 @pytest.mark.parametrize("threads", [1, 3])
 def test_both_sides_at_once_are_what_each_is_alone(loss, bias, threads, monkeypatch):
-    monkeypatch.setattr(passes, "NEAR", 16 * 7)
-    monkeypatch.setattr(passes, "WIDE", 1)
+    monkeypatch.setattr(passes, "CACHED_CHUNK", 16 * 7)
+    monkeypatch.setattr(passes, "LEAST_VALUES_PER_SUM", 1)
     X, y = overlapping(n=500, d=7)
     rng = np.random.default_rng(0)
     problem = replace(posed(X, y, loss=loss, bias=bias, C=2.0, bias_scale=0.7), threads=threads)

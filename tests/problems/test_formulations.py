@@ -133,8 +133,8 @@ def test_float32_rows_and_a_small_cache_lead_to_many_digits(monkeypatch):
 
 
 def test_the_same_numbers_for_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(kernel_blocks, "SMALL", 0)
-    monkeypatch.setattr(kernel_blocks, "MANY", 32)
+    monkeypatch.setattr(kernel_blocks, "ONE_THREAD_WORK", 0)
+    monkeypatch.setattr(kernel_blocks, "MANY_PER_TILE", 32)
     found = []
     for threads in (1, 3):
         problem = KernelProblem(take(X), Gaussian(0.4), c_svc(y, np.ones(n)), threads=threads)

@@ -348,7 +348,7 @@ def test_a_checkpoint_of_another_training_is_refused(file, tmp_path):
 def helped(request, monkeypatch):
     """Whether other threads parse, also where the trainer is not without rows and memory is small."""
     if request.param:
-        monkeypatch.setattr(budget, "A_PARSER", 1)
+        monkeypatch.setattr(budget, "BYTES_PER_PARSER", 1)
         monkeypatch.setattr(out_of_core, "STARVED", -1.0)
     return request.param
 

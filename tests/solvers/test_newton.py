@@ -20,7 +20,7 @@ from maxmargin.solvers.parts.newton_system import System, drawn_by
 from maxmargin.solvers.parts.primal_objective import Primal
 from maxmargin.solvers.primal import newton
 from maxmargin.solvers.primal.newton import ROWS_A_FEATURE, sample
-from maxmargin.system.buffers import MOST, scratch
+from maxmargin.system.buffers import MOST_KEPT_NUMBERS, scratch
 
 SMOOTH = ("squared_hinge", "logistic")
 
@@ -98,8 +98,8 @@ def test_the_lower_half_of_the_gram_matrix(storage):
 
 def test_the_gram_matrix_by_blocks_does_not_depend_on_the_threads(monkeypatch):
     """Several parts, several blocks in each, and rows without a weight between the others."""
-    monkeypatch.setattr(gram, "LEAST", 1)
-    monkeypatch.setattr(gram, "BLOCK", 1)
+    monkeypatch.setattr(gram, "LEAST_PRODUCTS", 1)
+    monkeypatch.setattr(gram, "CACHED_BLOCK", 1)
     X, _ = overlapping(n=3000, d=5)
     h, sums = np.where(np.arange(3000) % 3, np.linspace(0.0, 2.0, 3000), 0.0), []
     for threads in (1, 2, 3):
@@ -178,7 +178,7 @@ def test_scratch_is_zero_again_and_never_large():
     assert again is first
     assert not np.any(again)
     assert scratch("a test", (2, 2)) is not first
-    assert scratch("a large test", (MOST + 1,)) is not scratch("a large test", (MOST + 1,))
+    assert scratch("a large test", (MOST_KEPT_NUMBERS + 1,)) is not scratch("a large test", (MOST_KEPT_NUMBERS + 1,))
 
 
 @pytest.mark.parametrize("loss", SMOOTH)

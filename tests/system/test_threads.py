@@ -10,7 +10,7 @@ import pytest
 
 import maxmargin
 from maxmargin.system import threads as cores
-from maxmargin.system.buffers import LENT, Lender, room
+from maxmargin.system.buffers import MOST_REUSED_BYTES, Lender, room
 from maxmargin.system.threads import free_memory, in_order, on_threads
 
 
@@ -181,7 +181,7 @@ def test_memory_that_is_not_there_is_out_of_memory():
 
 def test_large_memory_goes_back_to_the_system():
     lender, one = Lender(), Borrower()
-    lender.lend(one, LENT // 8 + 1, np.float64)
+    lender.lend(one, MOST_REUSED_BYTES // 8 + 1, np.float64)
     del one
     gc.collect()
     assert not lender.free
@@ -197,7 +197,7 @@ def test_rooms_of_different_types_are_apart():
 
 @pytest.mark.parametrize(("limit", "used"), cores.USED.items())
 def test_a_container_has_no_more_memory_than_it_is_allowed(limit, used, tmp_path, monkeypatch):
-    monkeypatch.setattr(cores, "CONTAINER", (tmp_path / limit, tmp_path / "none" / limit))
+    monkeypatch.setattr(cores, "CONTAINER_LIMITS", (tmp_path / limit, tmp_path / "none" / limit))
     whole = free_memory()
     (tmp_path / limit).write_text("1000000\n")
     (tmp_path / used).write_text("400000\n")
@@ -210,7 +210,7 @@ def test_a_container_has_no_more_memory_than_it_is_allowed(limit, used, tmp_path
 
 @pytest.mark.parametrize("limit", cores.USED)
 def test_the_memory_of_a_container_is_its_limit(limit, tmp_path, monkeypatch):
-    monkeypatch.setattr(cores, "CONTAINER", (tmp_path / limit, tmp_path / "none" / limit))
+    monkeypatch.setattr(cores, "CONTAINER_LIMITS", (tmp_path / limit, tmp_path / "none" / limit))
     assert cores.total_memory() == cores.physical_memory()
     (tmp_path / limit).write_text("1000000\n")
     assert cores.total_memory() == 1_000_000

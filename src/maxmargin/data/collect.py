@@ -1,4 +1,4 @@
-"""All rows of a source at once, in memory."""
+"""Reading of all rows of a source into memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maxmargin.system.threads import free_memory
 
 
 def collect(source: Source, budget: Budget | None = None) -> tuple[Rows, np.ndarray]:
-    """Read everything; refuse rows that take more memory than there is for them."""
+    """Read all rows and labels; raise if the rows take more memory than allowed."""
     budget = budget or Budget(int(free_memory()))
     blocks, size = list[RowBlock](), 0
     for block in source.blocks():
@@ -25,7 +25,7 @@ def collect(source: Source, budget: Budget | None = None) -> tuple[Rows, np.ndar
     labels = np.concatenate([block.labels for block in blocks])
     parts = [block.rows for block in blocks]
     if len({part.values.shape[1:] for part in parts}) > 1 or len({type(part) for part in parts}) > 1:
-        raise DataError(f"{source.name}: rows of one block have another form than those of another")
+        raise DataError(f"{source.name}: the blocks have rows of different forms")
     if isinstance(parts[0], Dense):
         return Dense(np.concatenate([part.values for part in parts])), labels
     sparse = [part for part in parts if isinstance(part, Csr)]

@@ -1,9 +1,8 @@
-"""Columns far from 0, such as timestamps: found, shifted to 0, and named where they are in the way.
+"""Columns far from 0, such as timestamps: finding them, shifting them to 0, and naming them in messages.
 
-A column is far from 0 if its values differ by less than a sixteenth of their size. Any two of them are then within a
-factor of two of each other, so float64 subtracts one from the other without any error (Sterbenz's lemma): shifting
-such a column by one of its values loses nothing. A sparse column that is far from 0 is stored in every row, because a
-value that is not stored is 0.
+A column is far from 0 if its values differ by less than a sixteenth of their size. Any two values are then within a
+factor of two of each other, so their difference is exact in float64 (Sterbenz's lemma), and shifting such a column by
+one of its values loses nothing. A sparse column far from 0 is stored in every row, because a missing value is 0.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ import numpy as np
 from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows
 from maxmargin.system.compiled import compiled
 
-FAR = 16.0  # size of the values over their spread
-LARGE = 1e3  # size of values that rounding errors can come from
+FAR_RATIO = 16.0  # Of the size of the values to their spread: columns from this ratio on are far from 0.
+BLAMED_FROM = 1e3  # Absolute values: smaller columns do not cause noticeable rounding errors.
 
 
 class Ranges(NamedTuple):
@@ -33,17 +32,17 @@ class Ranges(NamedTuple):
 
     @property
     def far(self) -> np.ndarray:
-        """Which columns are far from 0."""
-        return self.far_by(FAR)
+        """A mask of the columns that are far from 0."""
+        return self.far_by(FAR_RATIO)
 
     def far_by(self, times: float) -> np.ndarray:
-        """Which columns have values that are at least so many times as large as their spread."""
+        """Return a mask of the columns whose values are at least `times` as large as their spread."""
         with np.errstate(over="ignore"):
             return np.asarray((self.size > 0.0) & (times * (self.most - self.least) <= self.size))
 
 
 def ranges_of(rows: Rows, columns: np.ndarray | None = None) -> Ranges:
-    """The range of each column, or of these columns in order; values that are not stored are 0."""
+    """Return the range of each column, or of the given ones. Values that are not stored are 0."""
     if isinstance(rows, Dense):
         values = rows.values if columns is None else rows.values[:, columns]
         return Ranges(np.min(values, axis=0), np.max(values, axis=0))
@@ -56,7 +55,7 @@ def ranges_of(rows: Rows, columns: np.ndarray | None = None) -> Ranges:
 
 
 def centre_of(rows: Rows) -> np.ndarray | None:
-    """What to subtract from each row: a value in the middle of the columns far from 0, else 0; None if none is far."""
+    """Return the vector to subtract from each row: the middle of columns far from 0, else 0; None if none is far."""
     if count_rows(rows) == 0:
         return None
     ranges = ranges_of(rows)
@@ -67,15 +66,15 @@ def centre_of(rows: Rows) -> np.ndarray | None:
 
 
 def middle_of(ranges: Ranges, dtype: np.dtype) -> np.ndarray:
-    """The middle of each range as float64, rounded to the type of the values: else their shift would be inexact."""
+    """Return the middle of each range as float64, rounded to the type of the values so that the shift is exact."""
     middle = 0.5 * ranges.least.astype(np.float64) + 0.5 * ranges.most.astype(np.float64)
     return np.asarray(middle.astype(dtype).astype(np.float64))
 
 
 def shifted(rows: Rows, centre: np.ndarray) -> Rows:
-    """X − centre for every row; exact for the rows that the centre was made of."""
+    """Return x − centre for every row x. It is exact for the rows from which the centre was computed."""
     own = centre.astype(rows.values.dtype)
-    own = own if np.array_equal(own, centre) else centre  # a centre that float32 cannot hold makes float64 of the rows
+    own = own if np.array_equal(own, centre) else centre  # if float32 cannot represent the centre, rows become float64
     if isinstance(rows, Dense):
         values = rows.values - own
         values.flags.writeable = False
@@ -90,7 +89,7 @@ def shifted(rows: Rows, centre: np.ndarray) -> Rows:
 
 
 def widened(rows: Rows, d: int) -> Rows:
-    """The same rows with d columns; those that are not there are 0."""
+    """Return the rows with d columns; missing columns are 0."""
     if isinstance(rows, Csr):
         return rows._replace(d=max(rows.d, d))
     missing = d - rows.values.shape[1]
@@ -98,30 +97,30 @@ def widened(rows: Rows, d: int) -> Rows:
 
 
 def _filled(rows: Csr, columns: np.ndarray) -> Csr:
-    """The same rows with every value of these columns stored."""
+    """Return the rows with all values of these columns stored explicitly."""
     n, stored = count_rows(rows), np.diff(rows.indptr)
     places = [np.repeat(np.arange(n), stored), np.repeat(np.arange(n), len(columns))]
     row, column = np.concatenate(places), np.concatenate([rows.indices, np.tile(columns, n)])
     values = np.concatenate([rows.values[: rows.indptr[-1]], np.zeros(n * len(columns), dtype=rows.values.dtype)])
     order = np.lexsort((np.arange(len(row)), column, row))
     first = np.append(True, (np.diff(row[order]) != 0) | (np.diff(column[order]) != 0))
-    kept = order[first]  # of two in one place the one that was stored
+    kept = order[first]  # of duplicates keep the stored value
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=n))]).astype(rows.indptr.dtype)
     return Csr(values[kept], column[kept].astype(rows.indices.dtype), indptr, rows.d)
 
 
 def column_to_blame(rows: Rows, names: Sequence[str] | None = None, columns: np.ndarray | None = None) -> str:
-    """The column that rounding errors come from, and the remedy, in one sentence; "" if no column is large.
+    """Return a sentence that names the column that causes rounding errors and the remedy; "" if no column is large.
 
-    A column far from 0 comes first: subtracting its mean is the easiest remedy. `columns` are those to look at, all by
-    default.
+    Columns far from 0 are named first, because subtracting a mean is the easiest remedy. `columns`
+    restricts the search.
     """
     if count_rows(rows) == 0 or (count_columns(rows) if columns is None else len(columns)) == 0:
         return ""
     ranges = ranges_of(rows, columns)
-    far = ranges.far & (ranges.size > LARGE)
+    far = ranges.far & (ranges.size > BLAMED_FROM)
     place = int(np.argmax(np.where(far, ranges.size, 0.0) if np.any(far) else ranges.size))
-    if not ranges.size[place] > LARGE:
+    if not ranges.size[place] > BLAMED_FROM:
         return ""
     column = place if columns is None else int(columns[place])
     named = f"column {column} {names[column]!r}" if names is not None else f"column {column} (counted from 0)"
@@ -132,7 +131,7 @@ def column_to_blame(rows: Rows, names: Sequence[str] | None = None, columns: np.
 
 
 def _stored_in(rows: Csr, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The values that are stored in these columns, and in which of them each is."""
+    """Return the stored values of these columns, and the position of each one's column in `columns`."""
     places = np.searchsorted(columns, rows.indices)
     found = np.flatnonzero(np.append(columns, -1)[places] == rows.indices)
     return rows.values[found], places[found]

@@ -1,7 +1,7 @@
-"""Columns far from 0 in rows that are read a block at a time: found in one reading, shifted in every later one.
+"""Columns far from 0 in rows that are read in blocks: found in one pass, shifted in all later passes.
 
-A column that is far from 0 in all rows is stored in the first of them, and nearly far from 0 in any part of them. So
-the first block leaves few columns to look at, most often none, and the reading can end there.
+A column that is far from 0 in all rows is stored in the first row and is nearly far from 0 in every block. So the first
+block rules out most columns, usually all, and then the pass can stop.
 """
 
 from __future__ import annotations
@@ -10,29 +10,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.data.columns import FAR, Ranges, middle_of, ranges_of
+from maxmargin.data.columns import FAR_RATIO, Ranges, middle_of, ranges_of
 from maxmargin.data.rows import Csr, Dense, Rows, count_columns
 from maxmargin.system.compiled import compiled
 
-NEARLY_FAR = FAR - 2.0  # of a part of the rows: the largest of all values may be 16/15 as large as those in it
-SMALL = 1.0  # no rounding error that matters comes from a column of this size
-LEAST_RATIO, MOST_RATIO = 0.75, 1.5  # of value and centre, 1 ± 1/30 if it is far from 0: exact, by Sterbenz's lemma
+# For a part of the rows: the largest value of all rows can be 16/15 times as large as those in the part.
+NEARLY_FAR_RATIO = FAR_RATIO - 2.0
+HARMLESS_SIZE = 1.0  # Absolute values: columns up to this size cause no noticeable rounding errors.
+# Of a value to the centre. It is 1 ± 1/30 for a column far from 0; in this range the difference is exact (Sterbenz).
+LEAST_RATIO, MOST_RATIO = 0.75, 1.5
 
 
 class Shift(NamedTuple):
-    """What is subtracted from these columns of every row."""
+    """The values to subtract from these columns of every row."""
 
     columns: np.ndarray
     values: np.ndarray
 
     def centre(self, d: int) -> np.ndarray:
-        """The same as a row of d columns."""
+        """Return the shift as a vector of d columns."""
         centre = np.zeros(d)
         centre[self.columns] = self.values
         return centre
 
     def apply(self, rows: Rows) -> Rows | None:
-        """The rows shifted; None if a subtraction is not exact, or a column not stored: then it is not far from 0."""
+        """Return the shifted rows; None if a column is not far from 0: a difference is inexact or a value missing."""
         values, shift = rows.values.copy(), self.values.astype(rows.values.dtype)
         if not np.array_equal(shift, self.values):
             return None
@@ -46,39 +48,39 @@ class Shift(NamedTuple):
 
 
 class FarColumns(NamedTuple):
-    """The columns that may be far from 0 after the rows that were seen, their ranges, and the type of their values."""
+    """The columns that may be far from 0 according to the rows so far, their ranges, and the type of their values."""
 
     columns: np.ndarray
     ranges: Ranges
     dtype: np.dtype
 
     def narrowed(self, rows: Rows) -> FarColumns:
-        """Those that still may be after these rows too."""
+        """Return the columns that may still be far from 0 after these rows."""
         there = self.kept(self.columns < count_columns(rows))
         seen = ranges_of(rows, there.columns)
         least, most = np.minimum(there.ranges.least, seen.least), np.maximum(there.ranges.most, seen.most)
         found = there._replace(ranges=Ranges(least, most))
-        return found.kept(found.ranges.far_by(NEARLY_FAR) & (found.ranges.size > SMALL))
+        return found.kept(found.ranges.far_by(NEARLY_FAR_RATIO) & (found.ranges.size > HARMLESS_SIZE))
 
     def kept(self, which: np.ndarray) -> FarColumns:
-        """Some of them."""
+        """Return some of the columns."""
         ranges = Ranges(self.ranges.least[which], self.ranges.most[which])
         return self._replace(columns=self.columns[which], ranges=ranges)
 
     @property
     def length(self) -> float:
-        """A bound on the length of a row in these columns."""
+        """A bound on the norm of a row in these columns."""
         return float(np.linalg.norm(self.ranges.size))
 
     @property
     def shift(self) -> Shift | None:
-        """To the middle of the columns that are far from 0 in all rows that were seen."""
+        """The shift to the middle of the columns that are far from 0 in all rows so far; None if there are none."""
         far = self.kept(self.ranges.far)
         return Shift(far.columns, middle_of(far.ranges, self.dtype)) if len(far.columns) else None
 
 
 def first_far(rows: Rows) -> FarColumns:
-    """The columns that may be far from 0 if these are the first rows: one that row 0 does not store is not."""
+    """Return the columns that may be far from 0 according to the first rows. Row 0 must store them."""
     columns = np.arange(rows.values.shape[1]) if isinstance(rows, Dense) else rows.indices[: rows.indptr[1]]
     unseen = np.full(len(columns), np.inf)
     return FarColumns(columns.astype(np.int64), Ranges(unseen, -unseen), rows.values.dtype).narrowed(rows)

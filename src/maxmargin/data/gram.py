@@ -1,4 +1,4 @@
-"""The weighted Gram matrix of the columns, XᵀDX, with a constant one beside them if need be: second derivatives."""
+"""The weighted Gram matrix of the columns, XᵀDX, optionally with a constant column: the Hessian of a problem."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from maxmargin.system.buffers import room, scratch
 from maxmargin.system.compiled import compiled
 from maxmargin.system.threads import on_threads
 
-PARTS = 4  # sums of their own, however many threads there are, so that the result does not depend on these
-WORTH = 16  # products for each number of such a sum,
-LEAST = 1 << 20  # and so many products in all
-BLOCK = 1 << 17  # numbers that stay near the core, or as many rows as columns, if that is more
+PARTS = 4  # Separate sums for parallel work. The number is fixed, so the result does not depend on the threads.
+# The work is divided into parts only if it is larger than both of these.
+LEAST_PRODUCTS_PER_ENTRY = 16  # Products for each entry of such a sum: with fewer, adding the sums would dominate.
+LEAST_PRODUCTS = 1 << 20  # Products in all, about a millisecond.
+CACHED_BLOCK = 1 << 17  # Numbers of a block of rows, 1 MB, which stays in a core's cache; or as many rows as columns.
 
 
 def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, threads: int = 1) -> None:
-    """Add Σ weight_i z_i z_iᵀ, weight_i ≥ 0, to the lower half of `out`: by BLAS if dense, else row by row.
+    """Add Σ weight_i z_i z_iᵀ, weight_i ≥ 0, to the lower triangle of `out`, by BLAS if dense, else row by row.
 
-    z_i is x_i, or (x_i, 1) if `out` is one larger than the d features.
+    z_i is x_i, or (x_i, 1) if `out` has d + 1 rows.
     """
-    parts = PARTS if count_stored(rows) * row_length(rows) > max(LEAST, WORTH * PARTS * d * d) else 1
+    parts = (
+        PARTS
+        if count_stored(rows) * row_length(rows) > max(LEAST_PRODUCTS, LEAST_PRODUCTS_PER_ENTRY * PARTS * d * d)
+        else 1
+    )
     sums, ends = scratch("sums of outer products", (parts, *out.shape)), np.linspace(0, len(weights), parts + 1)
 
     def add(part: int) -> None:
@@ -36,18 +41,18 @@ def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, thre
 
 
 def by_blocks(values: np.ndarray, weights: np.ndarray, start: int, stop: int, total: np.ndarray) -> None:
-    """Add BᵀB to `total`, for blocks B of rows √weight z; rows without a weight are left out."""
+    """Add BᵀB to `total` for blocks B of rows √weight z. Rows with weight 0 are skipped."""
     size = len(total)
-    block = room("rows times the roots of their weights", (max(size, BLOCK // size), size), total.dtype)
+    block = room("rows times the roots of their weights", (max(size, CACHED_BLOCK // size), size), total.dtype)
     product = room("product of a block with itself", total.shape, total.dtype)
     while start < stop:
         start, filled = _weigh(values, weights, start, stop, block)
-        total += np.matmul(block[:filled].T, block[:filled], out=product)  # which BLAS knows to be symmetric
+        total += np.matmul(block[:filled].T, block[:filled], out=product)  # NumPy calls the symmetric product of BLAS
 
 
 @compiled
 def _weigh(values, weights, start, stop, block):
-    """Rows times the roots of their weights, until the block is full: the row to go on with, and how many there are."""
+    """Fill the block with rows times the roots of their weights; return the next row and the number filled."""
     filled, d = 0, values.shape[1]
     while start < stop and filled < block.shape[0]:
         if weights[start] != 0.0:

@@ -1,4 +1,4 @@
-"""Labels: of any type outside, ±1 inside."""
+"""Labels: of any type for the user, ±1 in a two-class problem."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from maxmargin.errors import DataError
 
-KEPT_KINDS = "biufU"  # the types of labels that a model file can hold: truth values, numbers, text
+KEPT_KINDS = "biufU"  # Kinds of NumPy types that a model file can store: booleans, numbers, text.
 
 
 def encode(y: Any, n: int, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
-    """The classes, sorted, and for each example the number of its class."""
+    """Return the sorted classes and the class number of each example."""
     y = check_length(y, n)
     if n == 0:
         raise DataError("X has 0 rows: there is nothing to train on")
@@ -27,7 +27,7 @@ def encode(y: Any, n: int, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
 
 
 def two_numbers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """What `unique` would answer, found without sorting, if there are two labels and they are numbers."""
+    """Return the result of `np.unique` without sorting, if there are two labels and they are numbers; else None."""
     if y.dtype.kind not in "iuf":
         return None
     classes = np.array([np.min(y), np.max(y)])
@@ -38,10 +38,10 @@ def two_numbers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def check_length(y: Any, n: int) -> np.ndarray:
-    """The labels as an array, one for each of n rows; a single column counts as one."""
+    """Return the labels as an array with one label for each of n rows. A matrix with one column is accepted."""
     given, y = y, np.asarray(y)
     if y.dtype.kind == "U" and not isinstance(given, np.ndarray):
-        y = np.array(given, dtype=object)  # NumPy has made text of numbers among text, and of NaN
+        y = np.array(given, dtype=object)  # NumPy turns numbers and NaN among text into text
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
@@ -52,7 +52,7 @@ def check_length(y: Any, n: int) -> np.ndarray:
 
 
 def plain(y: np.ndarray) -> np.ndarray:
-    """An array of Python objects as the type they share: all text, or all numbers."""
+    """Convert an array of Python objects to their common type: text or numbers."""
     for place, label in enumerate(y):
         if label is None or label != label:  # noqa: PLR0124
             raise DataError(f"y[{place}] is {label}: every example needs a label")
@@ -63,7 +63,7 @@ def plain(y: np.ndarray) -> np.ndarray:
 
 
 def check_kept(classes: np.ndarray) -> None:
-    """Refuse labels that a model file cannot keep."""
+    """Raise if a model file cannot store the labels."""
     if classes.dtype.kind not in KEPT_KINDS or (classes.dtype.itemsize > 8 and classes.dtype.kind != "U"):
         raise DataError(f"labels of type {classes.dtype} cannot be kept in a model: use numbers or text")
     if classes.dtype.kind == "U":
@@ -74,17 +74,17 @@ def check_kept(classes: np.ndarray) -> None:
 
 
 def sides(classes: np.ndarray) -> list[int]:
-    """The class on the positive side of each two-class problem: the second of two; of more, each in turn."""
+    """Return the positive class of each two-class problem: the second of two classes; each one of more."""
     return [1] if len(classes) == 2 else list(range(len(classes)))
 
 
 def signs(codes: np.ndarray, positive: int) -> np.ndarray:
-    """+1.0 for the examples of class number `positive`, −1.0 for the others."""
+    """Return +1.0 for the examples of class number `positive`, −1.0 for the others."""
     return np.where(codes == positive, 1.0, -1.0)
 
 
 def show(label: Any) -> str:
-    """A label as people write it: 1, not 1.0; cat, not 'cat'."""
+    """Format a label for people: 1, not 1.0; cat, not 'cat'."""
     if isinstance(label, (float, np.floating)) and float(label).is_integer():
         return str(int(label))
     return str(label)

@@ -1,6 +1,6 @@
-"""Whole passes over the rows: products with all of them, their norms, and the check that they can be trusted.
+"""Passes over all rows: products, sums and norms.
 
-A pass is cut into chunks of fixed size, so its result does not depend on how many threads share the chunks.
+A pass is divided into chunks of fixed size, so its result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from maxmargin.data.take import read_only
 from maxmargin.system.compiled import compiled
 from maxmargin.system.threads import on_threads
 
-CHUNK = 1 << 21  # numbers visited in one chunk: about a millisecond
-NEAR = 1 << 17  # numbers that stay near the core from one visit to the next
-SPLIT = 2.0**27 + 1.0  # cuts a float64 into two halves whose products are exact
-UPWARDS = 1.0 + 1e-9  # more than rounding takes from a sum of positive terms
-WIDE = 16  # values for each feature, at least, where a chunk has a sum of its own
+CHUNK = 1 << 21  # Values in a chunk: about a millisecond of work.
+CACHED_CHUNK = 1 << 17  # Values in a chunk that is visited twice: 1 MB, which stays in the cache of a core.
+SPLIT = 2.0**27 + 1.0  # Dekker's constant: splits a float64 into two halves whose products are exact.
+UPWARDS = 1.0 + 1e-9  # Exceeds the relative rounding error of any sum of positive terms.
+LEAST_VALUES_PER_SUM = 16  # Values of a chunk for each feature: with fewer, adding the sums of chunks would dominate.
 
 
 def scores(rows: Rows, w: np.ndarray, threads: int = 1) -> np.ndarray:
-    """⟨x_i, w⟩ for every row, in float64."""
+    """Return ⟨x_i, w⟩ for every row, in float64."""
     out = np.empty(count_rows(rows))
     in_chunks(rows, threads, lambda start, stop: _scores(rows, w, start, stop, out))
     return out
 
 
 def squared_norms(rows: Rows, threads: int = 1) -> np.ndarray:
-    """‖x_i‖² for every row, in float64."""
+    """Return ‖x_i‖² for every row, in float64."""
     out = np.empty(count_rows(rows))
     in_chunks(rows, threads, lambda start, stop: _squared_norms(rows, start, stop, out))
     return out
 
 
 def combination(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:
-    """Σ coefficient_i x_i, in float64."""
+    """Return Σ coefficient_i x_i, in float64."""
 
     def add(start: int, stop: int, total: np.ndarray) -> None:
         _combination(rows, coefficients, start, stop, total)
@@ -47,10 +47,10 @@ def combination(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) 
 def scores_and_combination(
     rows: Rows, d: int, w: np.ndarray, answer: Callable[[slice, np.ndarray], np.ndarray], threads: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scores, and Σ coefficient_i x_i with the coefficients that `answer` gives to the scores of some rows.
+    """Return the scores and Σ coefficient_i x_i, where `answer` computes coefficients from the scores of a chunk.
 
-    Chunks are so small that their rows are read from memory once, unless there are so many features that each chunk
-    would need a long sum of its own.
+    Chunks are small, so that their rows are read from memory only once. With very many features they are larger,
+    because each chunk has its own sum.
     """
     f, coefficients = np.empty(count_rows(rows)), np.empty(count_rows(rows))
 
@@ -60,11 +60,11 @@ def scores_and_combination(
         coefficients[part] = answer(part, f[part])
         _combination(rows, coefficients, start, stop, total)
 
-    return f, sum_of_chunks(rows, d, threads, add, NEAR if WIDE * d <= NEAR else CHUNK)
+    return f, sum_of_chunks(rows, d, threads, add, CACHED_CHUNK if LEAST_VALUES_PER_SUM * d <= CACHED_CHUNK else CHUNK)
 
 
 def absolute_scores(rows: Rows, w: np.ndarray, threads: int = 1) -> np.ndarray:
-    """Σ_j |x_ij w_j| for every row, rounded up."""
+    """Return Σ_j |x_ij w_j| for every row, rounded up."""
     n, step, found = count_rows(rows), chunk_of(rows), np.empty(count_rows(rows))
     for start in range(0, n, step):
         stop = min(start + step, n)
@@ -76,12 +76,12 @@ def absolute_scores(rows: Rows, w: np.ndarray, threads: int = 1) -> np.ndarray:
 def accurate_combination(
     rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Σ coefficient_i x_i as if summed in twice the precision, and Σ |coefficient_i x_i|, rounded up.
+    """Return Σ coefficient_i x_i computed in doubled precision, and Σ |coefficient_i x_i|, rounded up.
 
-    Each product and each sum keeps its own rounding error (Dekker, Knuth), and the errors are added up beside it. So of
-    the result only the last rounding is left, and γ_k² of the second sum, k additions on the longest way.
+    The rounding errors of each product and sum are computed exactly (Dekker, Knuth) and summed separately. The error of
+    the result is one final rounding and γ_k² times the second sum, if a term takes part in at most k additions.
     """
-    chunk = max(CHUNK, WIDE * d)
+    chunk = max(CHUNK, LEAST_VALUES_PER_SUM * d)
     step = chunk_of(rows, chunk)
     parts = np.zeros((-(-count_rows(rows) // step), 3, d))
 
@@ -100,7 +100,7 @@ def accurate_combination(
 
 
 def combination_of_squares(rows: Rows, d: int, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:
-    """Σ coefficient_i x_ik² for every feature k, in float64."""
+    """Return Σ coefficient_i x_ik² for every feature k, in float64."""
 
     def add(start: int, stop: int, total: np.ndarray) -> None:
         _combination_of_squares(rows, coefficients, start, stop, total)
@@ -114,16 +114,16 @@ def add_combination(rows: Rows, coefficients: np.ndarray, total: np.ndarray) -> 
 
 
 def additions(rows: Rows, d: int) -> int:
-    """How many additions a term of `combination` or `scores_and_combination` meets at most on its way into the sum."""
-    step = min(chunk_of(rows, max(CHUNK, WIDE * d)), count_rows(rows))
-    return step + -(-count_rows(rows) // chunk_of(rows, max(NEAR, WIDE * d)))
+    """Return the most additions of a term in `combination` and `scores_and_combination`."""
+    step = min(chunk_of(rows, max(CHUNK, LEAST_VALUES_PER_SUM * d)), count_rows(rows))
+    return step + -(-count_rows(rows) // chunk_of(rows, max(CACHED_CHUNK, LEAST_VALUES_PER_SUM * d)))
 
 
 def sum_of_chunks(
     rows: Rows, size: int, threads: int, add: Callable[[int, int, np.ndarray], None], chunk: int
 ) -> np.ndarray:
-    """What add(start, stop, total) makes of a sum for each chunk, all begun at 0, and these added in their order."""
-    chunk = max(chunk, WIDE * size)
+    """Call add(start, stop, total) for each chunk, with its own total from 0; return the sum of the totals in order."""
+    chunk = max(chunk, LEAST_VALUES_PER_SUM * size)
     step = chunk_of(rows, chunk)
     sums = np.zeros((-(-count_rows(rows) // step), size))
     in_chunks(rows, threads, lambda start, stop: add(start, stop, sums[start // step]), chunk)
@@ -131,19 +131,19 @@ def sum_of_chunks(
 
 
 def scores_with_bias(rows: Rows, d: int, v: np.ndarray, threads: int = 1) -> np.ndarray:
-    """⟨z_i, v⟩ for every row: z_i = (x_i, 1) if v is one longer than the d features, else x_i."""
+    """Return ⟨z_i, v⟩ for every row, with z_i = (x_i, 1) if v has d + 1 entries, else z_i = x_i."""
     f = scores(rows, v[:d], threads)
     return f + v[-1] if len(v) > d else f
 
 
 def combination_with_bias(rows: Rows, d: int, coefficients: np.ndarray, size: int, threads: int = 1) -> np.ndarray:
-    """Σ coefficient_i z_i: z_i = (x_i, 1) if size is one more than the d features, else x_i."""
+    """Return Σ coefficient_i z_i, with z_i = (x_i, 1) if `size` is d + 1, else z_i = x_i."""
     total = combination(rows, d, coefficients, threads)
     return np.append(total, np.sum(coefficients)) if size > d else total
 
 
 def curved(rows: Rows, d: int, h: np.ndarray, v: np.ndarray, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Σ h_i ⟨z_i, v⟩ z_i, in one pass, and ⟨z_i, v⟩ where h_i is not 0; z_i as in `scores_with_bias`."""
+    """Return Σ h_i ⟨z_i, v⟩ z_i, and ⟨z_i, v⟩ where h_i ≠ 0, in one pass; z_i as in `scores_with_bias`."""
     b, f = float(v[-1]) if len(v) > d else 0.0, np.zeros(len(h))
 
     def add(start: int, stop: int, total: np.ndarray) -> None:
@@ -153,12 +153,12 @@ def curved(rows: Rows, d: int, h: np.ndarray, v: np.ndarray, threads: int = 1) -
 
 
 def chunk_of(rows: Rows, size: int = CHUNK) -> int:
-    """How many rows a chunk of so many values has."""
+    """Return the number of rows in a chunk of `size` values."""
     return max(1, int(size / max(row_length(rows), 1.0)))
 
 
 def in_chunks(rows: Rows, threads: int, work: Callable[[int, int], None], size: int = CHUNK) -> None:
-    """Call work(start, stop) over the rows, chunk by chunk, on `threads` threads."""
+    """Call work(start, stop) for each chunk of rows on `threads` threads."""
     n = count_rows(rows)
     step = chunk_of(rows, size)
     starts = range(0, n, step)

@@ -1,4 +1,4 @@
-"""Some of the rows, copied side by side."""
+"""Copies of chosen rows."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from maxmargin.data.take import read_only
 from maxmargin.system.compiled import compiled
 from maxmargin.system.threads import on_threads
 
-CHUNK = 1 << 19  # numbers copied at once
+NUMBERS_PER_TASK = 1 << 19  # Numbers that a thread copies at once.
 
 
 def pick(rows: Rows, chosen: np.ndarray, threads: int = 1) -> Rows:
-    """The chosen rows, in that order; read-only like all rows, so that the same machine code serves them."""
-    step = max(1, int(CHUNK / max(row_length(rows), 1.0)))
+    """Return the chosen rows, in that order. They are read-only like all rows, so that they share compiled code."""
+    step = max(1, int(NUMBERS_PER_TASK / max(row_length(rows), 1.0)))
     parts = [slice(start, start + step) for start in range(0, len(chosen), step)]
     if isinstance(rows, Dense):
         dense = np.empty((len(chosen), rows.values.shape[1]), dtype=rows.values.dtype)
 
         def copy(k: int) -> None:
-            np.take(rows.values, chosen[parts[k]], axis=0, out=dense[parts[k]], mode="clip")  # which needs no buffer
+            np.take(
+                rows.values, chosen[parts[k]], axis=0, out=dense[parts[k]], mode="clip"
+            )  # mode="clip" needs no buffer
 
         on_threads(threads, copy, range(len(parts)))
         return Dense(read_only(dense))
@@ -39,7 +41,7 @@ def pick(rows: Rows, chosen: np.ndarray, threads: int = 1) -> Rows:
 
 @compiled
 def copy_sparse(rows, chosen, values, indices, indptr):
-    """Copy values and indices of the chosen rows to where indptr says."""
+    """Copy values and indices of the chosen rows to the positions indptr."""
     for k in range(chosen.size):
         to = indptr[k]
         for p in range(rows.indptr[chosen[k]], rows.indptr[chosen[k] + 1]):

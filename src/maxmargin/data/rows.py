@@ -1,20 +1,20 @@
-"""Rows in memory: dense and CSR, behind the verbs that kernels use.
+"""Rows in memory, dense or CSR, behind a few functions ("verbs") for compiled code.
 
     dot(rows, i, w)        ⟨x_i, w⟩
     axpy(rows, i, a, w)    w += a x_i
     inner(rows, i, j)      ⟨x_i, x_j⟩
     square(rows, i)        ‖x_i‖²
-    announce(rows, i)      row i comes up in a while,
-    fetch(rows, i)         row i comes up next: hints to memory that change no result
+    announce(rows, i)      prefetch the position of row i, which `fetch` will need
+    fetch(rows, i)         prefetch row i, which will be visited soon; neither changes a result
 
-and, for an algorithm that treats each stored value of a row in its own way,
+For an algorithm that needs each stored value of a row:
 
-    span(rows, i)          the places p, from and to, of the values that row i stores
+    span(rows, i)          first and last position p of the values of row i
     feature(rows, i, p)    the column of the value at p
     entry(rows, i, p)      the value at p
 
-Rows reach compiled code as NamedTuples of read-only views on the caller's arrays: values float32 or float64, indices
-int32 or int64, never copied. An algorithm is written once; Numba specialises it for the storage.
+Rows are passed to compiled code as NamedTuples of read-only views of the caller's arrays, without a copy. Values are
+float32 or float64, indices int32 or int64. An algorithm is written once; Numba specialises it for each storage.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Dense(NamedTuple):
 
 
 class Csr(NamedTuple):
-    """Sparse rows: row i holds values[indptr[i]:indptr[i+1]] at columns indices[...], increasing, of `d` columns."""
+    """Sparse rows: row i has values[indptr[i]:indptr[i+1]] in the increasing columns indices[...], of `d` columns."""
 
     values: np.ndarray
     indices: np.ndarray
@@ -43,7 +43,7 @@ class Csr(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """Sparse rows in any order, with holes between them: row i holds values[start[i]:stop[i]]. See pool."""
+    """Sparse rows in any order, with gaps: row i has values[start[i]:stop[i]] (see solvers/streaming/row_pool)."""
 
     values: np.ndarray
     indices: np.ndarray
@@ -54,61 +54,61 @@ class Spans(NamedTuple):
 
 Rows = Dense | Csr
 
-LINE = 64  # bytes that memory hands out at once
-AHEAD = 16  # lines of a dense row: the processor itself goes on from there
+CACHE_LINE = 64  # Bytes.
+FETCHED_LINES = 16  # Of a dense row: after that the hardware prefetcher continues.
 
-ONE, TWO, THREE, FOUR = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)  # places in arrays: what cannot be
-# negative need not be asked whether it counts from the end
+# Unsigned indices: Numba need not check whether they are negative and count from the end.
+ONE, TWO, THREE, FOUR = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
 
 
 def dot(rows: Any, i: int, w: Any) -> float:
-    """⟨x_i, w⟩, in compiled code."""
+    """Return ⟨x_i, w⟩, in compiled code."""
     raise NotImplementedError("dot works inside compiled functions only")
 
 
 def axpy(rows: Any, i: int, a: float, w: Any) -> None:
-    """W += a x_i, in compiled code."""
+    """Add a x_i to w, in compiled code."""
     raise NotImplementedError("axpy works inside compiled functions only")
 
 
 def inner(rows: Any, i: int, j: int) -> float:
-    """⟨x_i, x_j⟩, in compiled code."""
+    """Return ⟨x_i, x_j⟩, in compiled code."""
     raise NotImplementedError("inner works inside compiled functions only")
 
 
 def square(rows: Any, i: int) -> float:
-    """‖x_i‖², in compiled code."""
+    """Return ‖x_i‖², in compiled code."""
     raise NotImplementedError("square works inside compiled functions only")
 
 
 def announce(rows: Any, i: int) -> None:
-    """Hint that row i will be fetched soon, in compiled code."""
+    """Prefetch the position of row i, in compiled code."""
     raise NotImplementedError("announce works inside compiled functions only")
 
 
 def fetch(rows: Any, i: int) -> None:
-    """Hint that row i will be visited soon, in compiled code."""
+    """Prefetch row i, in compiled code."""
     raise NotImplementedError("fetch works inside compiled functions only")
 
 
 def span(rows: Any, i: int) -> tuple[int, int]:
-    """The places of what row i stores, in compiled code."""
+    """Return the positions of the stored values of row i, in compiled code."""
     raise NotImplementedError("span works inside compiled functions only")
 
 
 def feature(rows: Any, i: int, p: int) -> int:
-    """The column of the value at place p of row i, in compiled code."""
+    """Return the column of the value at position p of row i, in compiled code."""
     raise NotImplementedError("feature works inside compiled functions only")
 
 
 def entry(rows: Any, i: int, p: int) -> float:
-    """The value at place p of row i, in compiled code."""
+    """Return the value at position p of row i, in compiled code."""
     raise NotImplementedError("entry works inside compiled functions only")
 
 
 @summing
 def dense_dot(x, w):
-    """⟨x, w⟩."""
+    """Return ⟨x, w⟩."""
     total = 0.0
     for k in range(x.size):
         total += x[k] * w[k]
@@ -117,14 +117,14 @@ def dense_dot(x, w):
 
 @summing
 def dense_axpy(a, x, w):
-    """W += a x."""
+    """Add a x to w."""
     for k in range(x.size):
         w[k] += a * x[k]
 
 
 @summing
 def dense_inner(x, z):
-    """⟨x, z⟩ of two rows, in float64."""
+    """Return ⟨x, z⟩ of two rows, in float64."""
     total = 0.0
     for k in range(x.size):
         total += np.float64(x[k]) * z[k]
@@ -133,14 +133,14 @@ def dense_inner(x, z):
 
 @kernel
 def dense_fetch(x):
-    """Ask for the first lines of a row."""
-    for k in range(0, min(x.size, AHEAD * LINE // x.itemsize), LINE // x.itemsize):
+    """Prefetch the first cache lines of a row."""
+    for k in range(0, min(x.size, FETCHED_LINES * CACHE_LINE // x.itemsize), CACHE_LINE // x.itemsize):
         prefetch(x, k)
 
 
 @kernel
 def csr_dot(values, indices, start, stop, w):
-    """⟨x, w⟩: four sums beside each other, for each would wait for its own last addition."""
+    """Return ⟨x, w⟩, as four interleaved sums, because each addition must wait for the last one of its sum."""
     k, stop = np.uintp(start), np.uintp(stop)
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     while k + THREE < stop:
@@ -157,14 +157,14 @@ def csr_dot(values, indices, start, stop, w):
 
 @kernel
 def csr_axpy(values, indices, start, stop, a, w):
-    """W += a x."""
+    """Add a x to w."""
     for k in range(np.uintp(start), np.uintp(stop)):
         w[np.uintp(indices[k])] += a * values[k]
 
 
 @kernel
 def csr_inner(values, indices, p, p_end, q, q_end):
-    """⟨x, z⟩ of two rows, in float64."""
+    """Return ⟨x, z⟩ of two rows, in float64."""
     total = 0.0
     while p < p_end and q < q_end:
         a, b = indices[p], indices[q]
@@ -177,7 +177,7 @@ def csr_inner(values, indices, p, p_end, q, q_end):
 
 @kernel
 def csr_square(values, start, stop):
-    """‖x‖²."""
+    """Return ‖x‖²."""
     total = 0.0
     for k in range(np.uintp(start), np.uintp(stop)):
         total += np.float64(values[k]) * values[k]
@@ -186,10 +186,10 @@ def csr_square(values, start, stop):
 
 @kernel
 def csr_fetch(values, indices, start, stop):
-    """Ask for a row."""
-    for k in range(start, stop, LINE // values.itemsize):
+    """Prefetch a row."""
+    for k in range(start, stop, CACHE_LINE // values.itemsize):
         prefetch(values, k)
-    for k in range(start, stop, LINE // indices.itemsize):
+    for k in range(start, stop, CACHE_LINE // indices.itemsize):
         prefetch(indices, k)
 
 
@@ -267,17 +267,17 @@ def _entry(rows, i, p):
 
 
 def count_rows(rows: Rows) -> int:
-    """How many rows."""
+    """Return the number of rows."""
     return len(rows.values) if isinstance(rows, Dense) else len(rows.indptr) - 1
 
 
 def count_columns(rows: Rows) -> int:
-    """How many columns."""
+    """Return the number of columns."""
     return rows.values.shape[1] if isinstance(rows, Dense) else rows.d
 
 
 def part_of_rows(rows: Rows, start: int, stop: int) -> Rows:
-    """Some rows behind each other, without a copy of their values."""
+    """Return consecutive rows, without a copy of their values."""
     if isinstance(rows, Dense):
         return Dense(rows.values[start:stop])
     first, last = int(rows.indptr[start]), int(rows.indptr[stop])
@@ -285,24 +285,24 @@ def part_of_rows(rows: Rows, start: int, stop: int) -> Rows:
 
 
 def count_stored(rows: Rows) -> int:
-    """How many values are stored."""
+    """Return the number of stored values."""
     return int(rows.values.size)
 
 
 def row_lengths(rows: Rows) -> np.ndarray:
-    """How many values each row stores."""
+    """Return the number of stored values of each row."""
     if isinstance(rows, Dense):
         return np.full(len(rows.values), rows.values.shape[1])
     return np.diff(rows.indptr)
 
 
 def longest_row(rows: Rows) -> int:
-    """How many values a row stores at most."""
+    """Return the largest number of stored values in a row."""
     if isinstance(rows, Dense):
         return int(rows.values.shape[1])
     return int(np.max(np.diff(rows.indptr), initial=0))
 
 
 def row_length(rows: Rows) -> float:
-    """How many values a row stores, on average."""
+    """Return the mean number of stored values in a row."""
     return count_stored(rows) / max(count_rows(rows), 1)

@@ -1,8 +1,8 @@
-"""Take the caller's matrix as rows: where it lies, in the type it has, after one look at every value.
+"""Conversion of the caller's matrix to rows, without a copy if possible, after a check of every value.
 
-float32 and float64 values, int32 and int64 indices, read-only and memory-mapped arrays are used as they are. What
-compiled code cannot walk is converted, and only that: other number types to float64, column-major matrices to
-row-major, other sparse formats to CSR, sparse rows that repeat or shuffle their columns to sorted ones.
+float32 and float64 values, int32 and int64 indices, read-only and memory-mapped arrays are used without a copy. Only
+data that compiled code cannot read are converted: other number types to float64, column-major matrices to row-major,
+other sparse formats to CSR, sparse rows with repeated or unsorted columns to sorted ones.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from maxmargin.data.rows import Csr, Dense, Rows
 from maxmargin.errors import DataError
 
-BLOCK = 1 << 20
+CHECKED_AT_ONCE = 1 << 20  # Values: their mask takes 1 MB.
 
 
 def take(X: Any, name: str = "X") -> Rows:
-    """Rows of `X`, checked: finite values, columns in range and increasing. `Rows` count as checked."""
+    """Return the rows of `X`, validated: finite values, increasing columns in range. `Rows` are not checked again."""
     rows = take_unseen(X, name)
     if not isinstance(X, (Dense, Csr)):
         check_finite(rows, name)
@@ -27,7 +27,7 @@ def take(X: Any, name: str = "X") -> Rows:
 
 
 def take_unseen(X: Any, name: str = "X") -> Rows:
-    """The same, but for the values: whoever visits all of them anyway will see what is not finite."""
+    """Like `take`, but without the check for finite values, for callers that visit all values anyway."""
     if isinstance(X, Dense):
         return Dense(read_only(X.values))
     if isinstance(X, Csr):
@@ -36,13 +36,13 @@ def take_unseen(X: Any, name: str = "X") -> Rows:
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X is SciPy's sparse; nothing is before scipy.sparse has been imported, which takes its time."""
+    """Whether X is a SciPy sparse matrix. scipy.sparse is not imported for this, because that is slow."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(X))
 
 
 def take_dense(X: Any, name: str) -> Dense:
-    """Rows of an array, a memory map, a list of lists or a data frame."""
+    """Return the rows of an array, a memory map, a list of lists or a data frame."""
     if isinstance(X, np.ma.MaskedArray):
         raise DataError(f"{name} is a masked array: fill or drop what is masked first")
     try:
@@ -55,13 +55,13 @@ def take_dense(X: Any, name: str) -> Dense:
 
 
 def take_sparse(X: Any, name: str) -> Csr:
-    """Rows of a SciPy sparse matrix or array."""
+    """Return the rows of a SciPy sparse matrix or array."""
     from scipy import sparse
 
     X = X.tocsr()
     if X.ndim != 2:
         raise DataError(f"{name} has {X.ndim} dimension(s), needs 2: one row for each example")
-    shell = sparse.csr_array(X.shape, dtype=X.dtype)  # SciPy's checks may prune what they look at: not the caller's
+    shell = sparse.csr_array(X.shape, dtype=X.dtype)  # SciPy's check may prune arrays, so it gets a copy of the shell
     shell.data, shell.indices, shell.indptr = X.data, X.indices, X.indptr
     try:
         shell.check_format(full_check=True)
@@ -75,7 +75,7 @@ def take_sparse(X: Any, name: str) -> Csr:
 
 
 def as_float(values: np.ndarray, name: str) -> np.ndarray:
-    """The values as they are if float32 or float64, else converted to float64."""
+    """Return float32 and float64 values unchanged, others converted to float64."""
     if values.dtype in (np.float32, np.float64) and values.dtype.isnative:
         return values
     if values.dtype.kind == "c":
@@ -89,7 +89,7 @@ def as_float(values: np.ndarray, name: str) -> np.ndarray:
 
 
 def check_finite(rows: Rows, name: str = "X") -> None:
-    """Refuse a NaN or an infinity, with its place."""
+    """Raise if a value is NaN or infinite, and say where."""
     values = rows.values.reshape(-1)
     fault = first_not_finite(values)
     if fault < 0:
@@ -102,16 +102,16 @@ def check_finite(rows: Rows, name: str = "X") -> None:
 
 
 def first_not_finite(values: np.ndarray) -> int:
-    """The place of the first NaN or infinity, or −1; a block at a time, so that no large mask is made."""
-    for start in range(0, len(values), BLOCK):
-        finite = np.isfinite(values[start : start + BLOCK])
+    """Return the position of the first NaN or infinity, or −1. Works in blocks to avoid a large mask."""
+    for start in range(0, len(values), CHECKED_AT_ONCE):
+        finite = np.isfinite(values[start : start + CHECKED_AT_ONCE])
         if not finite.all():
             return start + int(np.argmin(finite))
     return -1
 
 
 def not_finite(name: str, row: int, column: int, value: float) -> DataError:
-    """The error for a value that is no number, with the words "NaN" and "inf" that scikit-learn's contract asks for."""
+    """Return the error for a value that is not finite. scikit-learn's checks require "NaN" and "inf" in the text."""
     what = "NaN" if np.isnan(value) else "inf"
     return DataError(
         f"{name}: row {row}, column {column} (counted from 0) is {what}: replace or drop such values first"
@@ -119,7 +119,7 @@ def not_finite(name: str, row: int, column: int, value: float) -> DataError:
 
 
 def read_only(values: np.ndarray) -> np.ndarray:
-    """A read-only view: one compiled signature for writable, read-only and memory-mapped arrays alike."""
+    """Return a read-only view, so that writable, read-only and memory-mapped arrays share compiled code."""
     view = np.asarray(values).view()
     view.flags.writeable = False
     return view

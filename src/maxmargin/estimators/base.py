@@ -67,8 +67,8 @@ class Estimator(BaseEstimator):
         if "seed" in found:
             found["seed"] = seed_of(found["seed"])
         found["threads"] = self._threads()
-        if not parameters.get("shrinking", True) and found.get("approx") is None:
-            found["options"] = {"shrinking": False}
+        if parameters.get("shrinking", True) is not True and found.get("approx") is None:
+            found["options"] = {"shrinking": parameters["shrinking"]}
         for name in [name for name, holds in NEEDS.items() if name in found and not holds(found)]:
             CHECKS[name](name, found.pop(name))
         return found

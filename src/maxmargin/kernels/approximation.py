@@ -1,4 +1,4 @@
-"""What `approx` means: a kernel exchanged for features that nearly give it."""
+"""The parameter `approx`: approximate a kernel by explicit features."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from maxmargin.system.threads import free_memory
 from maxmargin.system.values import is_whole
 
 NAMES = ("nystrom", "fourier")
-FREQUENCIES = 2  # copies of half as many frequencies as components, while they are made orthogonal: an array and Q, R
-COPIES = 4  # of the landmarks' own kernel, while its eigenvectors are found
+FREQUENCY_COPIES = 2  # Arrays of d × components that fit the frequencies, and Q and R, while they are made orthogonal.
+LANDMARK_COPIES = 4  # Kernel matrices of the landmarks in memory while their eigenvectors are computed.
 
 
 class Approximation(NamedTuple):
-    """Which features, how many, and for Nyström how landmarks are chosen."""
+    """The kind of features, their number and, for Nyström, the choice of landmarks."""
 
     name: str
     components: int
     landmarks: str
 
     def features(self, rows: Rows, kernel: Kernel, seed: int, threads: int) -> FeatureMap:
-        """The map for these rows; the same seed gives the same map."""
+        """Return the feature map for these rows. The same seed gives the same map."""
         rng = np.random.default_rng(seed)
         if not kernel.by_products or not kernel.definite:
             raise ParameterError(
                 f"approx={self.name!r} is for linear, polynomial (coef0 0 or above) and gaussian kernels: "
-                "others have no features that could be computed"
+                "other kernels have no feature map that can be computed"
             )
         if self.name == "nystrom":
             count = min(self.components, count_rows(rows))
-            if COPIES * 8 * count**2 > free_memory():
-                size = f"{COPIES * 8 * count**2 / 1e9:.3g} GB"
+            if LANDMARK_COPIES * 8 * count**2 > free_memory():
+                size = f"{LANDMARK_COPIES * 8 * count**2 / 1e9:.3g} GB"
                 raise ParameterError(f"components={self.components}: {count:,} landmarks take {size}: take fewer")
             chosen = landmarks_of(self.landmarks, rows, kernel, count, rng, threads)
             return nystrom_map(kernel, chosen, threads)
         if not isinstance(kernel, Gaussian):
             raise ParameterError("approx='fourier' is for the gaussian kernel only: take approx='nystrom'")
         d = count_columns(rows)
-        if FREQUENCIES * 8 * d * self.components > free_memory():
-            size = f"{FREQUENCIES * 8 * d * self.components / 1e9:.3g} GB"
+        if FREQUENCY_COPIES * 8 * d * self.components > free_memory():
+            size = f"{FREQUENCY_COPIES * 8 * d * self.components / 1e9:.3g} GB"
             raise ParameterError(
                 f"components={self.components}: their frequencies for {d:,} features take {size}: take fewer"
             )
@@ -53,7 +53,7 @@ class Approximation(NamedTuple):
 
 
 def check_components(name: str, value: Any) -> None:
-    """Refuse a number of components, or a way to choose landmarks, that there is not."""
+    """Raise unless a value of `components` or `landmarks` is valid."""
     if name == "landmarks":
         if not (isinstance(value, str) and value in ("auto", *WAYS)):
             raise ParameterError(f"landmarks={value!r} is not known: choose auto, {', '.join(WAYS)}")
@@ -62,7 +62,7 @@ def check_components(name: str, value: Any) -> None:
 
 
 def checked_approximation(approx: Any, components: Any, landmarks: Any) -> Approximation | None:
-    """An approximation that can be made, or none."""
+    """Return a validated approximation; None for None."""
     if approx is None:
         return None
     if not (isinstance(approx, str) and approx in NAMES):

@@ -1,8 +1,8 @@
-"""Rows of the kernel matrix: as many as the budget holds, those used least lately given up for new ones.
+"""A cache of rows of the kernel matrix. New rows replace the least recently used ones.
 
-Fresh memory can cost more than computing a row again, so a small part of the budget is used at first, and twice as much
-whenever many rows have come back that had been given up. If not all rows fit, columns that are not needed for a while
-can be left out; then more rows fit.
+Fresh memory can cost more than computing a row again. So the cache uses a small part of its budget at first, and
+doubles it whenever many evicted rows are needed again. If not all rows fit, columns that are not needed for a while can
+be left out, so that more rows fit.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from maxmargin.kernels.tiles import rows_of_kernel
 from maxmargin.system.buffers import lender
 from maxmargin.system.compiled import compiled
 
-FEWEST = 64  # rows that are held whatever the budget: a step needs some at once
-AT_FIRST = 2048  # rows
-RETURNS = 0.25  # of the rows held have come back
+FEWEST = 64  # Rows that are held whatever the budget: a step of a solver needs several at once.
+AT_FIRST = 2048  # Rows that the cache holds before it grows.
+RETURNS = 0.25  # The cache doubles when this fraction of its rows was evicted and needed again.
 
 
 class KernelRows:
-    """K(x_i, ·) over the columns in use, for the rows that are held: `values[take(wanted)]`."""
+    """The cache. `values[take(wanted)]` are the rows K(x_i, ·) of the wanted examples, over the columns in use."""
 
     def __init__(self, kernel: Kernel, points: Points, dtype: type, budget: float, threads: int) -> None:
         self.kernel, self.points, self.dtype, self.threads = kernel, points, dtype, threads
@@ -31,14 +31,14 @@ class KernelRows:
         self.use_all()
 
     def use_all(self) -> None:
-        """All columns, and no row yet."""
+        """Start again with all columns and no rows."""
         self.lay_out(np.arange(len(self.points)))
         self.filled, self.clock, self.returns, self.open = 0, 0, 0, min(self.room, AT_FIRST)
         self.place, self.known = np.full(len(self.points), -1), np.zeros(len(self.points), dtype=bool)
         self.owner, self.used = np.full(self.room, -1), np.zeros(self.room, dtype=np.int64)
 
     def lay_out(self, columns: np.ndarray) -> None:
-        """Rows of these columns, one after the other in the buffer."""
+        """Lay out rows of these columns, one after the other, in the buffer."""
         n = len(self.points)
         self.columns, self.all = columns, len(columns) == n
         self.right = self.points if self.all else self.points.pick(columns)
@@ -46,7 +46,7 @@ class KernelRows:
         self.values = self.buffer[: self.room * len(columns)].reshape(self.room, len(columns))
 
     def narrow(self, columns: np.ndarray) -> None:
-        """Only these columns from now on, if that makes room for rows that had none."""
+        """Keep only these columns, if this makes room for more rows."""
         if self.room == len(self.points):
             return
         keep = self.column(columns)
@@ -57,11 +57,11 @@ class KernelRows:
         self.used = np.append(self.used, np.zeros(more, dtype=np.int64))
 
     def column(self, examples: np.ndarray) -> np.ndarray:
-        """In which columns these examples are."""
+        """Return the columns of these examples."""
         return examples if self.all else np.searchsorted(self.columns, examples)
 
     def take(self, wanted: np.ndarray) -> np.ndarray:
-        """Where the rows of these examples are, until the next call: no example twice, no more than `room`."""
+        """Return the positions of the rows of distinct examples, at most `room`; valid until the next call."""
         self.clock += 1
         self.open = max(self.open, min(self.room, len(wanted)))
         held = self.place[wanted] >= 0
@@ -72,11 +72,11 @@ class KernelRows:
         return np.asarray(self.place[wanted])
 
     def one(self, example: int) -> np.ndarray:
-        """The row of one example in float64: the same bits, whatever else is held."""
+        """Return the row of one example in float64. Its bits do not depend on the state of the cache."""
         return np.asarray(self.values[self.take(np.array([example]))[0]], dtype=np.float64)
 
     def compute(self, missing: np.ndarray) -> None:
-        """Compute rows, into room that is free, or in place of those used least lately."""
+        """Compute rows into free room, or in place of the least recently used ones."""
         self.grow(missing)
         free = min(self.open - self.filled, len(missing))
         old = np.argsort(self.used[: self.filled], kind="stable")[: len(missing) - free]
@@ -89,7 +89,7 @@ class KernelRows:
         self.place[missing], self.owner[places], self.used[places] = places, missing, self.clock
 
     def grow(self, missing: np.ndarray) -> None:
-        """Use more of the budget if rows come back that had been given up."""
+        """Use more of the budget if evicted rows are needed again."""
         self.returns += int(np.count_nonzero(self.known[missing]))
         self.known[missing] = True
         while self.returns > RETURNS * self.open and self.open < self.room:
@@ -98,7 +98,7 @@ class KernelRows:
 
 @compiled
 def move_together(buffer, rows, width, keep):
-    """Keep some columns of rows that lie one after the other; no number moves to where one is still needed."""
+    """Keep some columns of consecutive rows, in place. Numbers only move towards the start."""
     to = 0
     for k in range(rows):
         for c in range(keep.size):

@@ -1,8 +1,8 @@
-"""Landmarks for Nyström features: which examples, or points between them, are to stand for all.
+"""Landmarks for Nyström features.
 
-    kmeans     the centres of as many clusters of a sample: nothing is far from one
-    leverage   examples drawn by their ridge leverage scores, those that the others explain least being likeliest
-    uniform    examples drawn with equal chances
+    kmeans     k-means centres of a sample of the examples
+    leverage   examples sampled by their ridge leverage scores, which are large where other examples explain little
+    uniform    a uniform sample of the examples
 After    Zhang, Tsang, Kwok 2008 (k-means); Alaoui, Mahoney 2015, Musco, Musco 2017 (leverage)
 """
 
@@ -21,15 +21,15 @@ from maxmargin.kernels.functions import Kernel
 from maxmargin.kernels.points import Points, matrix_of
 
 WAYS = ("kmeans", "leverage", "uniform")
-A_CLUSTER = 10  # examples that are looked at for each cluster,
-AT_LEAST = 5000
-ROUNDS = 10
-BLOCK = 4096
-ROUNDING = 1e-9
+SAMPLE_PER_CLUSTER = 10  # Examples in the sample for k-means, for each cluster.
+LEAST_SAMPLE = 5000  # Examples in this sample at least.
+KMEANS_ITERATIONS = 10  # Landmarks need no converged clusters.
+BLOCK = 4096  # Examples whose features are converted to float64 at once.
+LEAST_RIDGE = 1e-9  # Relative to the trace of the Gram matrix: a smaller λ would invert rounding errors of float32.
 
 
 def landmarks_of(way: str, rows: Rows, kernel: Kernel, count: int, rng: np.random.Generator, threads: int) -> Rows:
-    """So many landmarks, or all examples if there are no more; "auto" is k-means of dense rows, else leverage."""
+    """Return `count` landmarks, or all examples if there are fewer. "auto": kmeans for dense rows, else leverage."""
     n = count_rows(rows)
     if count >= n:
         return rows
@@ -45,25 +45,25 @@ def landmarks_of(way: str, rows: Rows, kernel: Kernel, count: int, rng: np.rando
 
 
 def centres(rows: Rows, count: int, rng: np.random.Generator) -> Dense:
-    """The centres of clusters of a sample."""
+    """Return k-means centres of a sample."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
-    n, size = count_rows(rows), max(AT_LEAST, A_CLUSTER * count)
+    n, size = count_rows(rows), max(LEAST_SAMPLE, SAMPLE_PER_CLUSTER * count)
     sample = rows if n <= size else pick(rows, np.sort(rng.choice(n, size, replace=False)))
-    means = KMeans(count, init="random", n_init=1, max_iter=ROUNDS, random_state=int(rng.integers(1 << 31)))
-    with warnings.catch_warnings(), threadpool_limits(1):  # threads add in the order of their arrival
+    means = KMeans(count, init="random", n_init=1, max_iter=KMEANS_ITERATIONS, random_state=int(rng.integers(1 << 31)))
+    with warnings.catch_warnings(), threadpool_limits(1):  # with more threads the order of additions varies
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
         means.fit(matrix_of(sample))
     return Dense(read_only(np.ascontiguousarray(means.cluster_centers_, dtype=np.float64)))
 
 
 def leverage(rows: Rows, kernel: Kernel, first: Rows, threads: int) -> np.ndarray:
-    """Ridge leverage scores, as the features of the first landmarks tell them.
+    """Return approximate ridge leverage scores, from the Nyström features Φ of the first landmarks.
 
-    k_i (K + λI)^(−1) of each example, where K is ΦΦᵀ and what Φ leaves of the diagonal counts with 1/λ; λ is such that
-    about as many examples matter as there are landmarks.
+    The score of example i is the diagonal entry of K (K + λI)⁻¹, with K ≈ ΦΦᵀ. The part of K_ii that Φ does not explain
+    is divided by λ and added. λ is chosen so that the scores sum to about the number of landmarks.
     """
     phi = transform(nystrom_map(kernel, first, threads), rows, threads).values
     every = Points(rows, squared_norms(rows, threads), np.arange(count_rows(rows)))
@@ -72,7 +72,7 @@ def leverage(rows: Rows, kernel: Kernel, first: Rows, threads: int) -> np.ndarra
     for start in range(0, len(phi), BLOCK):
         part = phi[start : start + BLOCK].astype(np.float64)
         G += part.T @ part
-    ridge = max(float(np.sum(left)) / count_rows(first), ROUNDING * float(np.trace(G)), np.finfo(float).tiny)
+    ridge = max(float(np.sum(left)) / count_rows(first), LEAST_RIDGE * float(np.trace(G)), np.finfo(float).tiny)
     values, vectors = np.linalg.eigh(G)
     whitening = (vectors / np.sqrt(np.maximum(values, 0.0) + ridge)).astype(np.float32)
     inside = np.sum(np.square(phi @ whitening, dtype=np.float64), axis=1)

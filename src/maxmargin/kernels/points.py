@@ -1,4 +1,4 @@
-"""Examples as kernels want them: many as rows, dense or sparse, against few as columns of an array."""
+"""Examples in the form that kernels need: many as rows, dense or sparse, and few as the columns of an array."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from maxmargin.data.take import read_only
 from maxmargin.system.buffers import room
 from maxmargin.system.compiled import compiled
 
-SPARSE = 4  # columns for each value that is not 0: with fewer an array is faster
-AT_ONCE = 1 << 22  # numbers of examples that are written out at once,
-FEWEST = 4096  # but so many examples
+SPARSE_FROM = 4  # Columns for each nonzero value: with fewer, dense products are faster.
+NUMBERS_AT_ONCE = 1 << 22  # Numbers of a block of examples in `parts_of`: 32 MB.
+LEAST_EXAMPLES = 4096  # In such a block, whatever their length.
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Examples, their squared lengths, and their row numbers in the training data."""
+    """Examples, their squared norms, and their row numbers in the training data."""
 
     rows: Rows
     squares: np.ndarray
@@ -32,16 +32,16 @@ class Points:
         return len(self.places)
 
     def pick(self, chosen: np.ndarray) -> Points:
-        """The chosen ones, in that order."""
+        """Return the chosen examples, in that order."""
         return Points(pick(self.rows, chosen), self.squares[chosen], self.places[chosen])
 
     def part(self, part: slice) -> Points:
-        """Those from one to another, where they lie."""
+        """Return a slice of the examples, without a copy."""
         return Points(part_of(self.rows, part), self.squares[part], self.places[part])
 
 
 class Few(NamedTuple):
-    """Some points, and beside each other as the columns of an array."""
+    """Some points, and the same as the columns of an array."""
 
     points: Points
     columns: np.ndarray
@@ -56,9 +56,10 @@ def points_of(
     as_given: bool = False,
     dense: bool = False,
 ) -> Points:
-    """The chosen rows, or all: as given, or in that type, as an array or as sparse rows, what is faster.
+    """Return the chosen rows, or all, as points.
 
-    An array stays one if it has to be `dense`.
+    With `as_given` the rows are not changed. Otherwise they are converted to `dtype`, and to dense or sparse storage,
+    whichever is faster. With `dense`, an array is not converted to sparse rows.
     """
     places = np.arange(count_rows(rows)) if chosen is None else chosen
     part = rows if chosen is None else pick(rows, chosen)
@@ -66,7 +67,7 @@ def points_of(
     if as_given:
         return Points(part, squares, places)
     values = count_stored(part) if isinstance(part, Csr) else np.count_nonzero(part.values)
-    sparse = values * SPARSE < count_rows(part) * count_columns(part)
+    sparse = values * SPARSE_FROM < count_rows(part) * count_columns(part)
     if isinstance(part, Csr) and not sparse:
         part = Dense(read_only(columns_of(part, dtype).T.copy()))
     if isinstance(part, Dense) and sparse and not dense:
@@ -75,9 +76,9 @@ def points_of(
 
 
 def parts_of(rows: Rows, threads: int = 1, *, as_given: bool = False) -> Iterator[tuple[slice, Points]]:
-    """All rows as points in float64, some at a time, so that little is written out at once."""
+    """Yield all rows as points in float64, in blocks, to limit the memory."""
     n = count_rows(rows)
-    step = max(FEWEST, int(AT_ONCE / max(row_length(rows), 1.0)))
+    step = max(LEAST_EXAMPLES, int(NUMBERS_AT_ONCE / max(row_length(rows), 1.0)))
     for start in range(0, n, step):
         part = slice(start, min(start + step, n))
         found = points_of(part_of(rows, part), threads=threads, as_given=as_given)
@@ -85,7 +86,7 @@ def parts_of(rows: Rows, threads: int = 1, *, as_given: bool = False) -> Iterato
 
 
 def part_of(rows: Rows, part: slice) -> Rows:
-    """Rows from one to another, where they lie."""
+    """Return a slice of the rows, without a copy."""
     if isinstance(rows, Dense):
         return Dense(rows.values[part])
     indptr = rows.indptr[part.start : part.stop + 1]
@@ -94,7 +95,7 @@ def part_of(rows: Rows, part: slice) -> Rows:
 
 
 def centred(points: Points, dtype: type = np.float64, threads: int = 1) -> Points:
-    """The same distances from each other around the origin, where rounding is smallest; sparse ones stay."""
+    """Subtract the mean of dense points, which keeps distances and reduces rounding. Sparse points are not moved."""
     rows = points.rows
     if isinstance(rows, Csr):
         return Points(rows._replace(values=read_only(rows.values.astype(dtype))), points.squares, points.places)
@@ -103,12 +104,12 @@ def centred(points: Points, dtype: type = np.float64, threads: int = 1) -> Point
 
 
 def no_points(places: np.ndarray) -> Points:
-    """Points of which only their places matter."""
+    """Return points without features; only their row numbers matter (precomputed kernels)."""
     return Points(Dense(np.zeros((len(places), 0))), np.zeros(len(places)), places)
 
 
 def few_of(points: Points, apart: bool = False) -> Few:
-    """Points as columns, valid until the next call in this thread; `apart` if rows of sparse values shall pass them."""
+    """Return points as columns, valid until the next call in this thread; contiguous if `apart`, for sparse rows."""
     rows = points.rows
     if isinstance(rows, Dense):
         return Few(points, np.ascontiguousarray(rows.values.T) if apart else rows.values.T)
@@ -119,14 +120,14 @@ def few_of(points: Points, apart: bool = False) -> Few:
 
 
 def sparse_rows(values: np.ndarray) -> Csr:
-    """The values of an array that are not 0."""
+    """Return the nonzero values of an array as sparse rows."""
     held = values != 0.0
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(held, axis=1))])
     return Csr(read_only(values[held]), read_only(np.nonzero(held)[1].astype(np.int32)), indptr, values.shape[1])
 
 
 def columns_of(rows: Rows, dtype: Any) -> np.ndarray:
-    """Rows as the columns of an array."""
+    """Return rows as the columns of an array."""
     if isinstance(rows, Dense):
         return np.ascontiguousarray(rows.values.T, dtype=dtype)
     columns = np.zeros((count_columns(rows), count_rows(rows)), dtype)
@@ -135,7 +136,7 @@ def columns_of(rows: Rows, dtype: Any) -> np.ndarray:
 
 
 def matrix_of(rows: Rows) -> Any:
-    """Rows as users know them: an array, or a SciPy matrix."""
+    """Return rows as an array or a SciPy matrix."""
     if isinstance(rows, Dense):
         return rows.values
     from scipy import sparse
@@ -146,7 +147,7 @@ def matrix_of(rows: Rows) -> Any:
 
 
 def products(many: Points, few: Few, out: np.ndarray) -> None:
-    """⟨x, z⟩ for every x of many and z of few, into `out`."""
+    """Write ⟨x, z⟩ for every x of many and z of few to `out`."""
     rows = many.rows
     if isinstance(rows, Dense):
         np.matmul(rows.values, few.columns, out=out)
@@ -164,7 +165,7 @@ def scatter(values, indices, indptr, columns):
 
 @compiled
 def sparse_products(values, indices, indptr, columns, out):
-    """Each sparse row times all columns: a line of sums, two values of the row at a time."""
+    """Multiply each sparse row by all columns, two values of the row at a time."""
     for i in range(out.shape[0]):
         line = out[i]
         line[:] = 0

@@ -1,4 +1,4 @@
-"""What every kernel model is made of: support vectors, and a kernel to hold examples against them."""
+"""The common base of kernel models: support vectors and a kernel."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from maxmargin.system.file_checks import NARROW_REAL, WHOLE, checked_array
 
 
 class Widths:
-    """What a model says about rows that are too wide or too narrow."""
+    """Checks of the number of columns of rows to predict."""
 
     @property
     def d(self) -> int:
-        """Features; for a precomputed kernel, training examples."""
+        """Number of features; for a precomputed kernel, number of training examples."""
         raise NotImplementedError
 
     def fitting(self, rows: Rows) -> Rows:
-        """Rows with as many columns as there were in training: sparse ones may have fewer."""
+        """Return rows with as many columns as the training data; sparse rows may have fewer."""
         d = count_columns(rows)
         if isinstance(rows, Csr) and d <= self.d:
             return rows._replace(d=self.d)
@@ -35,7 +35,7 @@ class Widths:
         return rows
 
     def check_width(self, d: int, name: str, exactly: bool = False) -> None:
-        """Refuse data with more columns than there were in training, or with fewer too."""
+        """Raise if the data have more columns than the training data; with `exactly`, also if they have fewer."""
         if d > self.d or (exactly and d != self.d):
             raise DataError(
                 f"{name} has {d} {self.columns_are}, but the model was trained with {self.d}: "
@@ -44,52 +44,52 @@ class Widths:
 
     @property
     def columns_are(self) -> str:
-        """What the columns of X stand for."""
+        """The meaning of the columns of X, for messages."""
         return "features"
 
 
 class Expansion(Widths):
-    """Support vectors, their row numbers in the training data, and the kernel; the rest is in the models."""
+    """Support vectors, their row numbers in the training data, and the kernel. Subclasses add the coefficients."""
 
     vectors: Rows
     support: np.ndarray
     kernel: Kernel
     training: dict[str, Any]
-    centre: np.ndarray | None  # what is subtracted from examples and support vectors first, if anything
+    centre: np.ndarray | None  # subtracted from examples and support vectors, if given
 
     @property
     def d(self) -> int:
-        """Features; for a precomputed kernel, training examples."""
+        """Number of features; for a precomputed kernel, number of training examples."""
         return int(self.training["d"])
 
     @property
     def columns_are(self) -> str:
-        """What the columns of X stand for."""
+        """The meaning of the columns of X, for messages."""
         return "columns" if isinstance(self.kernel, Precomputed) else "features"
 
     def points(self) -> Points:
-        """The support vectors as the kernel wants them."""
+        """Return the support vectors in the form that the kernel needs."""
         found = points_of(self.around(self.vectors), as_given=not self.kernel.by_products)
         return Points(found.rows, found.squares, self.support)
 
     def around(self, rows: Rows) -> Rows:
-        """Rows around the centre of the training data, if columns were far from 0."""
+        """Subtract the centre, if there is one."""
         return rows if self.centre is None else shifted(rows, self.centre)
 
     def moved(self, coefficients: np.ndarray) -> float:
-        """What the centre adds to b in the form Σ c_i K(x_i, x) + b; only a linear kernel sees it."""
+        """Return the change of b in Σ c_i K(x_i, x) + b due to the centre; nonzero only for a linear kernel."""
         if self.centre is None or not isinstance(self.kernel, Linear):
             return 0.0
         return -float(coefficients @ scores(self.around(self.vectors), self.centre))
 
     def parts(self, rows: Rows, threads: int) -> Iterator[tuple[slice, Points]]:
-        """The examples to decide on, as the kernel wants them, some at a time."""
+        """Yield the examples in blocks, in the form that the kernel needs."""
         return parts_of(self.around(rows), threads, as_given=not self.kernel.by_products)
 
     def fitting(self, rows: Rows) -> Rows:
-        """Rows with as many columns as there were in training: sparse ones may have fewer.
+        """Return rows with as many columns as the training data; sparse rows may have fewer.
 
-        A model that LIBSVM wrote does not say how many there were, and takes what comes.
+        A LIBSVM model does not store the number of columns, so it grows with the rows.
         """
         d = count_columns(rows)
         if self.training.get("widens") and d > self.d:
@@ -99,35 +99,35 @@ class Expansion(Widths):
         return super().fitting(rows)
 
     def check_width(self, d: int, name: str, exactly: bool = False) -> None:
-        """Refuse data of another width, unless the model does not know its own."""
+        """Raise if the data have another number of columns, unless the model does not know its own."""
         if exactly or not self.training.get("widens"):
             super().check_width(d, name, exactly)
 
     def vector_tensors(self) -> dict[str, np.ndarray]:
-        """The support vectors as arrays, for a file."""
+        """The support vectors as arrays of a model file."""
         centre = {} if self.centre is None else {"centre": self.centre}
         return {"support": self.support, **tensors_of(self.vectors), **centre}
 
 
 def check_places(kernel: Kernel, support: np.ndarray, d: int) -> None:
-    """Row numbers of a precomputed kernel are columns of what comes to be predicted."""
+    """Raise if a row number of a precomputed kernel is not a column of the rows to predict."""
     if isinstance(kernel, Precomputed) and len(support) and not 0 <= support.min() <= support.max() < d:
         raise ValueError("row numbers of support vectors")
 
 
 def check_widens(training: dict[str, Any], vectors: Rows) -> None:
-    """Only sparse support vectors can meet rows with more columns than they have."""
+    """Raise if a model that grows with the rows has dense support vectors."""
     if training.get("widens") and not isinstance(vectors, Csr):
         raise ValueError("widens is true for support vectors that are not sparse")
 
 
 def tensors_of(rows: Rows) -> dict[str, np.ndarray]:
-    """Rows as arrays, for a file."""
+    """Return rows as arrays of a model file."""
     return {f"vectors.{name}": value for name, value in rows._asdict().items() if name != "d"}
 
 
 def vectors_of(tensors: dict[str, np.ndarray], d: int, kernel: Kernel) -> Rows:
-    """The way back; what does not hold together is refused, for compiled code will not ask again."""
+    """Build rows from the arrays of a model file; raise if they are inconsistent. Compiled code does not check."""
     dense = "vectors.indices" not in tensors
     values = checked_array(tensors, "vectors.values", NARROW_REAL, 2 if dense else 1)
     if dense:

@@ -1,9 +1,9 @@
-"""Kernels of many examples against many, tile by tile, on all threads.
+"""Kernel matrices between two sets of examples, computed in tiles on all threads.
 
-A tile is small enough to stay in a core's cache from its products to its last function, and each thread multiplies its
-own tiles, so BLAS itself is held to one thread meanwhile. Some of the many stand beside each other as the columns of an
-array, and the few pass them as rows. Where sparse examples are too wide to be written out, it is the other way round,
-and a user's function is called for large tiles, one at a time.
+A tile stays in the cache of a core from the products to the kernel function. Each thread computes its own tiles, so
+BLAS is limited to one thread. Usually a strip of `many` forms the columns of an array, and the rows of `few` are
+multiplied by it. If sparse examples are too wide to be stored densely, the roles are exchanged. A user's callable is
+called with large tiles, one at a time.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from maxmargin.kernels.points import Few, Points, few_of
 from maxmargin.system.buffers import room
 from maxmargin.system.threads import blas_on_one_thread, on_threads
 
-MANY = 1024  # lines or columns of a tile
-FEW = 128  # the other way
-EACH = 50  # what a value of the kernel costs beside its product, in features,
-SMALL = 1 << 24  # and how much of this is not worth a second thread
-NARROW = 2048  # features of sparse examples that are written out
-WIDE = 1 << 25  # numbers of few examples as columns
-LARGE = 1 << 24  # numbers of a tile for a user's function
+# Sizes of a tile: 1 MB in float64, which stays in the cache of a core.
+MANY_PER_TILE = 1024  # Examples of `many`.
+FEW_PER_TILE = 128  # Examples of `few`.
+FUNCTION_COST = 50  # Cost of the kernel function of one value, in features of its product.
+ONE_THREAD_WORK = 1 << 24  # Products and functions, in features: less work is not worth a second thread.
+MOST_DENSE_FEATURES = 2048  # Sparse examples with no more features are stored densely.
+MOST_COLUMNS = 1 << 25  # Numbers of `few` stored as columns: 256 MB in float64.
+CALLABLE_TILE = 1 << 24  # Numbers of a tile for a user's callable: few calls matter more than the cache.
 
 NO_COLUMNS = np.zeros((0, 0))
 
@@ -34,7 +35,7 @@ Work = Callable[[slice, slice, np.ndarray], None]
 def rows_of_kernel(
     kernel: Kernel, few: Points, many: Points, out: np.ndarray, threads: int = 1, places: np.ndarray | None = None
 ) -> None:
-    """K(z, x) for every z of few, a line each, and x of many, into the lines of `out`, or into those at `places`."""
+    """Write K(z, x) for every z of few (a row) and x of many (a column) to the rows of `out`, or to rows `places`."""
     to = np.arange(len(few)) if places is None else places
 
     def put(lines: slice, columns: slice, tile: np.ndarray) -> None:
@@ -44,7 +45,7 @@ def rows_of_kernel(
 
 
 def combination(kernel: Kernel, many: Points, few: Points, coefficients: np.ndarray, threads: int = 1) -> np.ndarray:
-    """Σ_z K(x, z) coefficient_z for every x of many, a column for each column of coefficients, in float64."""
+    """Return Σ_z K(x, z) coefficient_z for every x of many and each column of coefficients, in float64."""
     total = np.zeros((len(many), coefficients.shape[1]))
 
     def add(lines: slice, columns: slice, tile: np.ndarray) -> None:
@@ -55,22 +56,28 @@ def combination(kernel: Kernel, many: Points, few: Points, coefficients: np.ndar
 
 
 def additions(kernel: Kernel, count: int) -> int:
-    """How many additions a term of `combination` over so many z meets at most on its way into the sum."""
-    return count if isinstance(kernel, Custom) else min(count, FEW) + -(-count // FEW)
+    """Return the most additions that a term takes part in in `combination` over `count` examples z."""
+    return count if isinstance(kernel, Custom) else min(count, FEW_PER_TILE) + -(-count // FEW_PER_TILE)
 
 
 def each_tile(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, threads: int, work: Work) -> None:
-    """Call work(lines, columns, tile) for all tiles, few as lines, many as columns: no columns twice at once."""
-    wide = isinstance(many.rows, Csr) and count_columns(many.rows) > NARROW
+    """Call work(lines, columns, tile) for all tiles, with few as rows and many as columns.
+
+    No two threads work on the same columns at once.
+    """
+    wide = isinstance(many.rows, Csr) and count_columns(many.rows) > MOST_DENSE_FEATURES
     way = many_beside if kernel.by_products and not wide else few_beside
     way(kernel, few, many, dtype, threads, work)
 
 
 def many_beside(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, threads: int, work: Work) -> None:
-    """Many as the columns of an array, a thousand at a time, which few pass."""
-    if len(few) * len(many) * (count_columns(many.rows) + EACH) < SMALL:
+    """Compute tiles with `many` as the columns of an array, one strip for each task."""
+    if len(few) * len(many) * (count_columns(many.rows) + FUNCTION_COST) < ONE_THREAD_WORK:
         threads = 1
-    height, width = even(len(few), FEW), even(len(many), MANY)  # whatever the threads are: no bit depends on them
+    height, width = (
+        even(len(few), FEW_PER_TILE),
+        even(len(many), MANY_PER_TILE),
+    )  # independent of the number of threads, so that the result is too
 
     every = [slice(start, min(start + height, len(few))) for start in range(0, len(few), height)]
     parts = [(lines, few.part(lines)) for lines in every]
@@ -88,15 +95,15 @@ def many_beside(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, thre
 
 
 def even(size: int, most: int) -> int:
-    """How large parts are, if all are equal and none is larger than `most`."""
+    """Return the size of equal parts that are not larger than `most`."""
     return max(1, -(-size // max(-(-size // most), 1)))
 
 
 def few_beside(kernel: Kernel, few: Points, many: Points, dtype: np.dtype, threads: int, work: Work) -> None:
-    """Few as the columns of an array, which many pass: tiles are computed the other way round, and turned."""
+    """Compute transposed tiles, with `few` as the columns of an array."""
     large = isinstance(kernel, Custom)
-    width = len(few) if large else max(1, min(FEW, WIDE // max(count_columns(few.rows), 1)))
-    height = max(1, LARGE // max(width, 1)) if large else MANY
+    width = len(few) if large else max(1, min(FEW_PER_TILE, MOST_COLUMNS // max(count_columns(few.rows), 1)))
+    height = max(1, CALLABLE_TILE // max(width, 1)) if large else MANY_PER_TILE
     with blas_on_one_thread:
         for start in range(0, len(few), max(width, 1)):
             columns = slice(start, min(start + width, len(few)))

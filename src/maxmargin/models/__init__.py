@@ -1,1 +1,1 @@
-"""What training leaves: models that decide, are saved and are loaded."""
+"""The trained models: prediction, saving and loading."""

@@ -1,4 +1,4 @@
-"""A linear model on features that stand for a kernel. Its certificate is of that problem, not of the kernel's own."""
+"""A linear model on features that approximate a kernel. Its certificate holds for the approximate problem."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from maxmargin.models.linear import LinearModel
 
 KIND = "approximate model"
-AT_ONCE = 1 << 23  # features of examples that are decided at once
+FEATURES_AT_ONCE = 1 << 23  # Values of φ in memory at once during prediction: 32 MB in float32.
 
 
 @dataclass(eq=False)
 class ApproximateModel(Widths):
-    """Decides by ⟨w, φ(x)⟩ + b.
+    """A classifier with the decision function ⟨w, φ(x)⟩ + b.
 
     Parameters
     ----------
-    features : φ, with ⟨φ(x), φ(z)⟩ nearly the kernel (see feature_maps)
-    linear : the linear model that was trained on φ
+    features : the map φ, with ⟨φ(x), φ(z)⟩ ≈ K(x, z) (see feature_maps)
+    linear : the linear model on φ
     centre : array (d,) that is subtracted from examples first, or None
     """
 
@@ -45,12 +45,12 @@ class ApproximateModel(Widths):
 
     @property
     def d(self) -> int:
-        """Features of x."""
+        """Number of features of x."""
         return self.features.d
 
     @property
     def kernel(self) -> Kernel:
-        """What the features stand for."""
+        """The kernel that is approximated."""
         return self.features.kernel
 
     @property
@@ -60,53 +60,53 @@ class ApproximateModel(Widths):
 
     @property
     def certificate(self) -> Certificate:
-        """Of the training on φ."""
+        """Certificate of the linear problem on φ."""
         return self.linear.certificate
 
     @property
     def training(self) -> dict[str, Any]:
-        """Words about the training."""
+        """Summary of the training."""
         return self.linear.training
 
     @property
     def support(self) -> np.ndarray:
-        """Row numbers of the examples with an alpha above zero."""
+        """Row numbers of the support vectors (alpha > 0)."""
         return self.linear.support
 
     @property
     def dual_coef(self) -> np.ndarray:
-        """Their alpha times the label ±1 in each problem."""
+        """Alpha times the label ±1 of each support vector, one row for each problem."""
         return self.linear.dual_coef
 
     @property
     def approximation(self) -> str:
-        """What stands for the kernel, in words."""
+        """Description of the features."""
         return f"{self.features.components} {self.features.name} features for {self.kernel}"
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """Decision values: (n,) for two classes, above zero meaning the second; (n, k) for more."""
+        """Return decision values: (n,) for two classes, positive for the second; (n, k) for more."""
         return np.concatenate([self.linear.decide(part, threads) for part in self.mapped(take(X), threads)])
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """The label of each row."""
+        """Return the label of each row."""
         return self.linear.label(self.decide(X, threads))
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """P(class | x), one column a class, of a model that was trained with the logistic loss."""
+        """Return P(class | x), one column for each class; for models with logistic loss."""
         return np.concatenate([self.linear.probabilities(part, threads) for part in self.mapped(take(X), threads)])
 
     def mapped(self, rows: Rows, threads: int | None) -> Iterator[Rows]:
-        """φ of all rows, some at a time; at least one part, that may be empty."""
+        """Yield φ of the rows in blocks; at least one block, which may be empty."""
         rows, n = self.fitting(rows), count_rows(rows)
         rows = rows if self.centre is None else shifted(rows, self.centre)
-        step = max(1, AT_ONCE // max(self.features.components, 1))
+        step = max(1, FEATURES_AT_ONCE // max(self.features.components, 1))
         for start in range(0, max(n, 1), step):
             yield transform(self.features, part_of(rows, slice(start, min(start + step, n))), thread_count(threads))
 
     def save(self, path: str | Path, force: bool = False) -> None:
-        """Write one safetensors file, atomically; the same model gives the same bytes.
+        """Write one safetensors file atomically. The same model gives the same bytes.
 
-        It replaces only a model; with `force` any file.
+        Only a model file is replaced, unless `force` is true.
         """
         check_replaces_model(path, force)
         centre = {} if self.centre is None else {"input_centre": self.centre}

@@ -1,4 +1,4 @@
-"""What must hold of the parts of a model file before a model is made of them (see system/file_checks)."""
+"""Validation of the parts of a model file before a model is built from them (see system/file_checks)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from maxmargin.system.budget import shown_size
 from maxmargin.system.file_checks import REAL, checked_array, real, section, short, size
 
 LABEL_TYPE = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f[248]|U[0-9]{1,9})")
-LABEL_BYTES = 1 << 24  # that text labels may take, or what they need
+LABEL_BYTES = 1 << 24  # Text labels may take this much, or as much as their longest label needs.
 
 
 def centre_in(tensors: dict[str, np.ndarray], d: int, name: str = "centre") -> np.ndarray | None:
-    """What is subtracted from each row of d columns, if the file holds it."""
+    """Return the centre that is subtracted from each row of d columns, or None."""
     if name not in tensors:
         return None
     centre = checked_array(tensors, name, REAL, 1)
@@ -26,9 +26,9 @@ def centre_in(tensors: dict[str, np.ndarray], d: int, name: str = "centre") -> n
     return centre
 
 
-def training_in(said: Any) -> dict[str, Any]:
-    """What is said about the training: sizes are whole numbers."""
-    found = section(said, "training")
+def training_in(metadata: Any) -> dict[str, Any]:
+    """Return the summary of the training, validated."""
+    found = section(metadata, "training")
     if "machine" in found:  # files of version 0.1
         found["formulation"] = found.pop("machine")
     for name in ("n", "d", "nnz", "input_d"):
@@ -43,7 +43,7 @@ def training_in(said: Any) -> dict[str, Any]:
 
 
 def check_input(training: dict[str, Any], d: int) -> None:
-    """Rows that the model accepts must not reach beyond its d weights, also after they are expanded."""
+    """Raise if rows that the model accepts would have more than d features, also after expansion."""
     text = training.get("expand")
     if text is not None and not isinstance(text, str):
         raise ValueError(f"expand is {short(text)}, not text")
@@ -54,9 +54,9 @@ def check_input(training: dict[str, Any], d: int) -> None:
         raise ValueError(f"input_d or expand lead to {reached} features, the weights have {d}")
 
 
-def classes_in(said: Any) -> np.ndarray:
-    """The labels: of one type, finite, in order, none twice."""
-    found, name = said.get("classes"), said.get("class_type")
+def classes_in(metadata: Any) -> np.ndarray:
+    """Return the labels; raise unless they have one type, are finite and increase strictly."""
+    found, name = metadata.get("classes"), metadata.get("class_type")
     if not isinstance(found, list) or len(found) < 2:
         raise ValueError("classes is not a list of two labels or more")
     if not isinstance(name, str) or LABEL_TYPE.fullmatch(name) is None:
@@ -76,7 +76,7 @@ def classes_in(said: Any) -> np.ndarray:
     return classes
 
 
-def certificate_in(said: Any) -> Certificate:
-    """The certificate; its values may be infinite where nothing was proved, but they are numbers."""
-    found = section(said, "certificate")
+def certificate_in(metadata: Any) -> Certificate:
+    """Return the certificate. Its values may be infinite, but not NaN."""
+    found = section(metadata, "certificate")
     return Certificate(**{name: real(found, name, unbounded=True) for name in found})

@@ -1,9 +1,9 @@
-"""Kernel models that classify: support vectors with their coefficients, which decide by Σ c_i K(x_i, x) + b.
+"""Kernel classifiers: support vectors and coefficients, with decision functions Σ c_i K(x_i, x) + b.
 
-More than two classes decide by pairs, as LIBSVM does: for classes i < j a machine of its own, above zero for i; the
-class with most votes wins, the first one of several. The coefficients of a support vector of class i against class j
-are in row j − 1 where i < j, and in row j where j < i. Two classes are one pair, whose value is turned: above zero is
-the second class.
+There is one decision function for each pair of classes i < j, as in LIBSVM; it is positive for class i. The class with
+the most votes wins, the first one in a tie. The coefficients of a support vector of class i against class j are in row
+j − 1 of `dual_coef` if i < j, and in row j if j < i. With two classes, `decide` changes the sign of the only pair, so
+that it is positive for the second class.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ KIND = "kernel model"
 
 @dataclass(eq=False)
 class KernelModel(Expansion):
-    """Decides by pairs of classes.
+    """A classifier that votes over pairs of classes.
 
     Parameters
     ----------
     classes : array of k labels, sorted
-    vectors : the support vectors, those of each class together
+    vectors : the support vectors, grouped by class
     support : their row numbers in the training data
-    n_support : how many each class has
-    dual_coef : array (k - 1, number of support vectors): alpha, with the sign of the class in each pair
-    b : array (k (k - 1) / 2): of the pairs (0, 1), (0, 2), ..., (1, 2), ...
-    kernel : what takes the place of the inner product
-    certificate : of the training, summed over the pairs
-    training : words about the training
-    sigmoids : array (number of pairs, 2): A and B of each pair's probabilities, or None (see calibration)
+    n_support : the number of support vectors of each class
+    dual_coef : array (k - 1, number of support vectors): alpha with the sign of the class in each pair
+    b : array (k (k - 1) / 2): the biases of the pairs (0, 1), (0, 2), ..., (1, 2), ...
+    kernel : the kernel K
+    certificate : certificate of the training, summed over the pairs
+    training : summary of the training
+    sigmoids : array (number of pairs, 2): A and B of each pair's probabilities, or None (see probabilities)
     centre : array (d,) that is subtracted from examples and support vectors first, or None
     """
 
@@ -66,7 +66,7 @@ class KernelModel(Expansion):
 
     @property
     def intercept(self) -> np.ndarray:
-        """The b of Σ c_i K(x_i, x) + b of each pair, whatever the centre."""
+        """The b of Σ c_i K(x_i, x) + b without a centre, for each pair."""
         moved = [
             self.moved(self.dual_coef[j - 1] * self.of_class(i)) + self.moved(self.dual_coef[i] * self.of_class(j))
             for i, j in self.pairs
@@ -74,24 +74,24 @@ class KernelModel(Expansion):
         return np.asarray(self.b + np.array(moved))
 
     def of_class(self, number: int) -> np.ndarray:
-        """Which support vectors are of that class."""
+        """Return a mask of the support vectors of a class."""
         found = np.zeros(len(self.support), dtype=bool)
         found[self.spans[number]] = True
         return found
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The pairs of classes, by number."""
+        """The pairs of classes, as class numbers."""
         return list(combinations(range(len(self.classes)), 2))
 
     @property
     def spans(self) -> list[slice]:
-        """Where the support vectors of each class are."""
+        """The slice of the support vectors of each class."""
         ends = np.cumsum(self.n_support).tolist()
         return [slice(stop - count, stop) for count, stop in zip(self.n_support.tolist(), ends, strict=True)]
 
     def decide_pairs(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """(n, number of pairs): above zero for the first class of the pair."""
+        """Return decision values (n, number of pairs), positive for the first class of the pair."""
         rows, threads = self.fitting(take(X)), thread_count(threads)
         found, vectors = np.tile(self.b, (count_rows(rows), 1)), self.points()
         for part, many in self.parts(rows, threads):
@@ -103,9 +103,10 @@ class KernelModel(Expansion):
         return found
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """Decision values: (n,) for two classes, above zero meaning the second; (n, k) for more.
+        """Return decision values: (n,) for two classes, positive for the second; (n, k) for more.
 
-        Then they are the votes of each class, and less than half a vote more or less for how sure its pairs were.
+        With more than two classes they are the votes of each class, plus or minus less than half a vote that orders
+        equal votes by the sum of the pairs' decision values.
         """
         values = self.decide_pairs(X, threads)
         if len(self.classes) == 2:
@@ -117,7 +118,7 @@ class KernelModel(Expansion):
         return np.asarray(self.votes(values) + sure / (3.0 * (np.abs(sure) + 1.0)))
 
     def votes(self, values: np.ndarray) -> np.ndarray:
-        """How many pairs each class has won."""
+        """Return the number of pairs that each class wins."""
         votes = np.zeros((len(values), len(self.classes)))
         for k, (i, j) in enumerate(self.pairs):
             first = values[:, k] > 0
@@ -126,20 +127,20 @@ class KernelModel(Expansion):
         return votes
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """The label of each row: most votes, the first of several."""
+        """Return the label of each row: the class with the most votes, the first one in a tie."""
         return np.asarray(self.classes[np.argmax(self.votes(self.decide_pairs(X, threads)), axis=1)])
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """P(class | x), one column a class, of a model that was trained with `probability`."""
+        """Return P(class | x), one column for each class; for models trained with `probability`."""
         if self.sigmoids is None:
             raise MaxmarginError("the model has no probabilities: train with probability=True, and to the end")
         pairs = pair_probabilities(self.decide_pairs(X, threads), self.sigmoids)
         return couple(pairs, len(self.classes))
 
     def save(self, path: str | Path, force: bool = False) -> None:
-        """Write one safetensors file, atomically; the same model gives the same bytes.
+        """Write one safetensors file atomically. The same model gives the same bytes.
 
-        It replaces only a model; with `force` any file.
+        Only a model file is replaced, unless `force` is true.
         """
         check_replaces_model(path, force)
         metadata = {
@@ -158,7 +159,7 @@ class KernelModel(Expansion):
 def kernel_model(
     path: str | Path, tensors: dict[str, np.ndarray], metadata: dict[str, Any], classes: np.ndarray
 ) -> KernelModel:
-    """The model of a file's tensors and words, if they fit together."""
+    """Build a model from the tensors and metadata of a file; raise if they are inconsistent."""
     kernel, training = kernel_of(section(metadata, "kernel")), training_in(metadata)
     d = size(training, "d")
     vectors = vectors_of(tensors, d, kernel)

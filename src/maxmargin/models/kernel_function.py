@@ -1,4 +1,4 @@
-"""Kernel models of one function, Σ c_i K(x_i, x) + b: regression, and the one class of what is usual."""
+"""Kernel models with one function Σ c_i K(x_i, x) + b: regression and novelty detection (one-class)."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from maxmargin.system.threads import thread_count
 
 KIND = "kernel function"
 ONE_CLASS = "one-class"
-ROUNDING = 1e-9
+BOUNDARY_TOLERANCE = 1e-9  # Times |b|: smaller values of a one-class model are rounding errors and count as 0.
 
 
 @dataclass(eq=False)
 class KernelFunction(Expansion):
-    """A function of examples.
+    """A regression or one-class model with values Σ c_i K(x_i, x) + b.
 
     Parameters
     ----------
     vectors, support : the support vectors, and their row numbers in the training data
-    coefficients : one for each of them
-    b : the constant
-    width : ε of ν-SVR, else 0
-    kernel : what takes the place of the inner product
-    certificate : of the training
-    training : words about the training
+    coefficients : the c_i, one for each support vector
+    b : the bias
+    width : the ε of ν-SVR, otherwise 0
+    kernel : the kernel K
+    certificate : certificate of the training
+    training : summary of the training
     centre : array (d,) that is subtracted from examples and support vectors first, or None
     """
 
@@ -55,37 +55,37 @@ class KernelFunction(Expansion):
 
     @property
     def intercept(self) -> float:
-        """The b of Σ c_i K(x_i, x) + b, whatever the centre."""
+        """The b of Σ c_i K(x_i, x) + b without a centre."""
         return self.b + self.moved(self.coefficients)
 
     @property
     def formulation(self) -> str:
-        """What it was trained as."""
+        """The SVM formulation, such as "epsilon-SVR"."""
         return str(self.training.get("formulation", ""))
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """Its value for each row; that of one class is 0 on the edge of the region, as far as numbers tell."""
+        """Return the value for each row. Values of a one-class model within rounding of its boundary are 0."""
         rows, threads = self.fitting(take(X)), thread_count(threads)
         found, vectors = np.full(count_rows(rows), self.b), self.points()
         for part, many in self.parts(rows, threads):
             found[part] += combination(self.kernel, many, vectors, self.coefficients[:, None], threads)[:, 0]
         if self.formulation == ONE_CLASS:
-            found[np.abs(found) <= ROUNDING * abs(self.b)] = 0.0
+            found[np.abs(found) <= BOUNDARY_TOLERANCE * abs(self.b)] = 0.0
         return found
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """The values; of one class 1 inside the region and on its edge, −1 outside."""
+        """Return the values; for a one-class model 1 inside the region and on its boundary, −1 outside."""
         values = self.decide(X, threads)
         return np.where(values >= 0.0, 1, -1) if self.formulation == ONE_CLASS else values
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """A function has none."""
+        """Raise an error: only classifiers have probabilities."""
         raise MaxmarginError(f"a model of {self.formulation} has no probabilities: they are for classes")
 
     def save(self, path: str | Path, force: bool = False) -> None:
-        """Write one safetensors file, atomically; the same model gives the same bytes.
+        """Write one safetensors file atomically. The same model gives the same bytes.
 
-        It replaces only a model; with `force` any file.
+        Only a model file is replaced, unless `force` is true.
         """
         check_replaces_model(path, force)
         metadata = {
@@ -99,7 +99,7 @@ class KernelFunction(Expansion):
 
 
 def kernel_function(path: str | Path, tensors: dict[str, np.ndarray], metadata: dict[str, Any]) -> KernelFunction:
-    """The function of a file's tensors and words, if they fit together."""
+    """Build a model from the tensors and metadata of a file; raise if they are inconsistent."""
     kernel, training = kernel_of(section(metadata, "kernel")), training_in(metadata)
     d = size(training, "d")
     vectors, support = vectors_of(tensors, d, kernel), row_numbers(tensors)

@@ -1,7 +1,7 @@
-"""A linear model: one weight vector and bias for two classes, one of each per class for more.
+"""Linear classifiers: one weight vector and bias for two classes, one for each class if there are more.
 
-A model is arrays and words. It decides, it saves itself as one safetensors file, and it comes back from there with
-the certificate of its training.
+A model consists of arrays and metadata. It predicts, and it is saved to and loaded from a safetensors file together
+with the certificate of its training.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ Model: TypeAlias = "LabelModel | KernelFunction"
 
 @dataclass(eq=False)
 class LinearModel:
-    """Decides by ⟨w, x⟩ + b, or by ⟨w, x − centre⟩ + b where columns are far from 0.
+    """A classifier with the decision function ⟨w, x⟩ + b, or ⟨w, x − centre⟩ + b if columns are far from 0.
 
     Parameters
     ----------
     classes : array of k labels, sorted
     w : array (1, d) for two classes, (k, d) for more
     b : array (1,) or (k,)
-    support : row numbers, in the training data, of the examples with an alpha above zero
+    support : row numbers of the support vectors (alpha > 0) in the training data
     dual_coef : array (1 or k, number of support vectors): alpha times the label ±1 in each problem
-    certificate : of the training, summed over the problems where there are several
-    training : words about the training: problem, solver, status, sizes
-    centre : array (d,) that is subtracted from each row first, or None; `intercept` is the b of ⟨w, x⟩ + b in any case
+    certificate : certificate of the training, summed over the problems if there are several
+    training : summary of the training: problem, solver, status, sizes
+    centre : array (d,) that is subtracted from each row first, or None; `intercept` is always the b of ⟨w, x⟩ + b
 
     Examples
     --------
@@ -76,31 +76,31 @@ class LinearModel:
 
     @property
     def d(self) -> int:
-        """Features."""
+        """Number of features."""
         return int(self.w.shape[1])
 
     @property
     def intercept(self) -> np.ndarray:
-        """The b of ⟨w, x⟩ + b; with a centre far from 0 that form loses digits, which `decide` does not."""
+        """The b of ⟨w, x⟩ + b. With a centre, that form loses digits; `decide` does not."""
         return self.b if self.centre is None else np.asarray(self.b - self.w @ self.centre)
 
     @property
     def alphas(self) -> np.ndarray:
-        """The dual variables of the support vectors, 0 or above."""
+        """The dual variables of the support vectors, nonnegative."""
         return np.asarray(np.abs(self.dual_coef))
 
     @property
     def margins(self) -> np.ndarray:
-        """1/‖w‖ of each problem: for a hard margin, how far the nearest examples are from the hyperplane."""
+        """1/‖w‖ of each problem: for a hard margin, the distance of the closest examples from the hyperplane."""
         return np.asarray(1.0 / np.maximum(np.linalg.norm(self.w, axis=1), np.finfo(float).tiny))
 
     @property
     def loss(self) -> str:
-        """The loss it was trained with."""
+        """The loss of the training."""
         return str(self.training.get("loss", "hinge"))
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """Decision values: (n,) for two classes, above zero meaning the second; (n, k) for more."""
+        """Return decision values: (n,) for two classes, positive for the second; (n, k) for more."""
         rows = self.expanded(X)
         if self.centre is not None:
             rows = shifted(widened(rows, self.d), self.centre)
@@ -110,11 +110,11 @@ class LinearModel:
 
     @property
     def expansion(self) -> Expansion | None:
-        """What makes rows longer before they are decided on, if anything does."""
+        """The feature expansion that is applied to rows before prediction, or None."""
         return find_expansion(self.training.get("expand"))
 
     def expanded(self, X: Any) -> Rows:
-        """Rows of X as the weights see them; X may be a list of sequences where words are counted."""
+        """Return the rows of X after feature expansion. With k-mers, X may be a list of sequences."""
         expansion = self.expansion
         if isinstance(expansion, Kmers) and isinstance(X, (list, tuple)) and all(isinstance(one, str) for one in X):
             return rows_of(X, expansion.k)
@@ -123,7 +123,7 @@ class LinearModel:
         return take(expansion.apply(rows)) if expansion else rows
 
     def check_width(self, d: int, name: str) -> None:
-        """Refuse data with more features than the model knows; fewer are fine."""
+        """Raise if the data have more features than the model; fewer are allowed."""
         known = int(self.training.get("input_d", self.d))
         if d > known:
             raise DataError(
@@ -132,16 +132,16 @@ class LinearModel:
             )
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """The label of each row."""
+        """Return the label of each row."""
         return self.label(self.decide(X, threads))
 
     def label(self, values: np.ndarray) -> np.ndarray:
-        """The labels that go with decision values."""
+        """Return the labels for decision values."""
         winners = (values > 0).astype(np.intp) if values.ndim == 1 else np.argmax(values, axis=1)
         return np.asarray(self.classes[winners])
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """P(class | x), one column a class; a logistic model's own (for more than two classes, normalised)."""
+        """Return P(class | x), one column for each class, normalised if there are more than two; logistic loss only."""
         if self.loss != "logistic":
             raise MaxmarginError(f"a model of loss {self.loss!r} has no probabilities: train with loss='logistic'")
         values = sigmoid(self.decide(X, threads))
@@ -150,20 +150,20 @@ class LinearModel:
         return np.asarray(values / np.maximum(np.sum(values, axis=1, keepdims=True), np.finfo(float).tiny))
 
     def save(self, path: str | Path, force: bool = False) -> None:
-        """Write one safetensors file, atomically; the same model gives the same bytes.
+        """Write one safetensors file atomically. The same model gives the same bytes.
 
-        It replaces only a model; with `force` any file.
+        Only a model file is replaced, unless `force` is true.
         """
         check_replaces_model(path, force)
         write_tensors(path, KIND, self.tensors(), self.metadata())
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """Its arrays, for a file."""
+        """The arrays of the model file."""
         centre = {} if self.centre is None else {"centre": self.centre}
         return {"w": self.w, "b": self.b, "support": self.support, "dual_coef": self.dual_coef, **centre}
 
     def metadata(self) -> dict[str, Any]:
-        """The rest, for a file."""
+        """The metadata of the model file."""
         return {
             "classes": self.classes.tolist(),
             "class_type": self.classes.dtype.str,
@@ -173,9 +173,9 @@ class LinearModel:
 
 
 def load(path: str | Path) -> Model:
-    """Read a model from its file, or from one that LIBSVM wrote. No code in the file is run.
+    """Read a model from a file of maxmargin or LIBSVM. No code from the file is run.
 
-    A file that is not a whole model is refused.
+    An incomplete or invalid file raises a `FileError`.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def load(path: str | Path) -> Model:
 
 
 def linear_model(tensors: dict[str, np.ndarray], metadata: dict[str, Any], classes: np.ndarray) -> LinearModel:
-    """The model of a file's tensors and metadata, if they fit together."""
+    """Build a model from the tensors and metadata of a file; raise if they are inconsistent."""
     w, b, dual_coef = (
         checked_array(tensors, name, REAL, ndim) for name, ndim in (("w", 2), ("b", 1), ("dual_coef", 2))
     )
@@ -220,7 +220,7 @@ def linear_model(tensors: dict[str, np.ndarray], metadata: dict[str, Any], class
 def approximate_model(
     tensors: dict[str, np.ndarray], metadata: dict[str, Any], linear: LinearModel
 ) -> ApproximateModel:
-    """The model on features that stand for a kernel, if they fit its weights."""
+    """Build a model on features that approximate a kernel; raise if they do not match its weights."""
     features = map_of(tensors, section(metadata, "features"))
     if linear.d != features.components or {"expand", "input_d"} & set(linear.training):
         raise ValueError(f"the features do not fit its weights: {features.components} for {linear.d}")

@@ -1,10 +1,10 @@
 """Probabilities from decision values.
 
-A pair of classes    P(first | x) = 1/(1 + exp(A f(x) + B)), fitted to the values of examples that were not trained on
-                     by maximum likelihood, with targets a little inside (0, 1) so that no value is beyond doubt
-                     (Platt 1999; the numerics of Lin, Lin, Weng 2007)
-More classes         the p that agree best with the pairs: min Σ_{i≠j} (r_ji p_i − r_ij p_j)², Σ p = 1, where r_ij is
-                     the probability of i in the pair (i, j): one linear system an example (Wu, Lin, Weng 2004)
+A pair of classes    P(first | x) = 1/(1 + exp(A f(x) + B)), fitted by maximum likelihood to held-out decision values.
+                     The targets are slightly inside (0, 1), so that A and B stay finite (Platt 1999; numerics after
+                     Lin, Lin, Weng 2007)
+More classes         min_p Σ_{i≠j} (r_ji p_i − r_ij p_j)², Σ p = 1, where r_ij is the probability of i in the pair
+                     (i, j). One linear system for each example (Wu, Lin, Weng 2004)
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from itertools import combinations
 
 import numpy as np
 
-FOLDS = 5
-STEPS = 100
-ENOUGH = 1e-10  # of the gradient, for each example
-SHORTEST = 1e-10
-ROUNDING = 1e-12
-LEAST = 1e-7  # probability in a pair
-AT_ONCE = 1 << 21  # numbers of linear systems
+FOLDS = 5  # Of the cross-validation, as in LIBSVM.
+NEWTON_STEPS = 100  # At most, as in LIBSVM.
+GRADIENT_TOLERANCE = 1e-10  # For each example: the fit ends when the gradient is this small.
+SHORTEST_STEP = 1e-10  # The line search gives up below this step, as in LIBSVM.
+HESSIAN_RIDGE = 1e-12  # Relative to the trace; equal decision values make the Hessian singular.
+LEAST_PROBABILITY = 1e-7  # Of a class in a pair, as in LIBSVM.
+NUMBERS_AT_ONCE = 1 << 21  # Entries of linear systems in memory at once: 16 MB.
 
 
 def folds_of(y: np.ndarray) -> np.ndarray:
-    """The fold of each example: those of a class in turn, so that the same data always fall the same way."""
+    """Return the fold of each example. The examples of a class take turns, so the same data give the same folds."""
     folds = np.zeros(len(y), dtype=np.intp)
     for label in np.unique(y):
         own = np.flatnonzero(y == label)
@@ -32,7 +32,7 @@ def folds_of(y: np.ndarray) -> np.ndarray:
 
 
 def fit_sigmoid(values: np.ndarray, first: np.ndarray) -> tuple[float, float]:
-    """A and B of the pair, from decision values and whether each example is of the first class."""
+    """Fit A and B of a pair; `first` says which examples belong to its first class."""
     count = np.count_nonzero(first)
     target = np.where(first, (count + 1.0) / (count + 2.0), 1.0 / (len(first) - count + 2.0))
     features = np.stack([values, np.ones(len(values))])
@@ -43,17 +43,17 @@ def fit_sigmoid(values: np.ndarray, first: np.ndarray) -> tuple[float, float]:
         return float(np.sum(np.logaddexp(0.0, z) - (1.0 - target) * z))
 
     now = loss(found)
-    for _ in range(STEPS):
-        p = 0.5 * (1.0 + np.tanh(0.5 * (found @ features)))  # of the second class
+    for _ in range(NEWTON_STEPS):
+        p = 0.5 * (1.0 + np.tanh(0.5 * (found @ features)))  # probability of the second class
         slope = features @ (p - (1.0 - target))
-        if np.max(np.abs(slope)) <= ENOUGH * len(values):
+        if np.max(np.abs(slope)) <= GRADIENT_TOLERANCE * len(values):
             break
         bend = (features * (p * (1.0 - p))) @ features.T
-        bend += ROUNDING * (1.0 + np.trace(bend)) * np.eye(2)  # equal values leave it singular
+        bend += HESSIAN_RIDGE * (1.0 + np.trace(bend)) * np.eye(2)
         step, size = np.linalg.solve(bend, slope), 1.0
-        while size > SHORTEST and not loss(found - size * step) <= now - 1e-4 * size * float(slope @ step):
+        while size > SHORTEST_STEP and not loss(found - size * step) <= now - 1e-4 * size * float(slope @ step):
             size *= 0.5
-        if size <= SHORTEST:
+        if size <= SHORTEST_STEP:
             break
         found = found - size * step
         now = loss(found)
@@ -61,24 +61,24 @@ def fit_sigmoid(values: np.ndarray, first: np.ndarray) -> tuple[float, float]:
 
 
 def pair_probabilities(values: np.ndarray, sigmoids: np.ndarray) -> np.ndarray:
-    """P(first class of the pair | x), a column for each pair."""
+    """Return P(first class of the pair | x), one column for each pair."""
     z = values * sigmoids[:, 0] + sigmoids[:, 1]
-    return np.asarray(np.clip(0.5 * (1.0 - np.tanh(0.5 * z)), LEAST, 1.0 - LEAST))
+    return np.asarray(np.clip(0.5 * (1.0 - np.tanh(0.5 * z)), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY))
 
 
 def couple(pairs: np.ndarray, classes: int) -> np.ndarray:
-    """The probability of each class, from those of the pairs (0, 1), (0, 2), ..., (1, 2), ..."""
+    """Return class probabilities from those of the pairs (0, 1), (0, 2), ..., (1, 2), ..."""
     if classes == 2:
         return np.column_stack([pairs[:, 0], 1.0 - pairs[:, 0]])
     found = np.empty((len(pairs), classes))
-    step = max(1, AT_ONCE // (classes + 1) ** 2)
+    step = max(1, NUMBERS_AT_ONCE // (classes + 1) ** 2)
     for start in range(0, len(pairs), step):
         found[start : start + step] = couple_some(pairs[start : start + step], classes)
     return found
 
 
 def couple_some(pairs: np.ndarray, classes: int) -> np.ndarray:
-    """The same for some examples, their linear systems beside each other."""
+    """Like `couple`, for a block of examples: solves their linear systems together."""
     system = np.zeros((len(pairs), classes + 1, classes + 1))
     for k, (i, j) in enumerate(combinations(range(classes), 2)):
         first, second = pairs[:, k], 1.0 - pairs[:, k]

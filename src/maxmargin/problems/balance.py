@@ -1,18 +1,18 @@
-"""The dual point of a problem without a norm, where α must satisfy Σ α_i y_i z_i = 0, z_i = (x_i, 1).
+"""The dual point of an unregularised problem, where α must satisfy Σ α_i y_i z_i = 0, z_i = (x_i, 1).
 
-The α of a primal point, −C_i ℓ′(m_i), makes that sum the gradient, which is 0 only at the optimum. A Newton step of
-the primal, seen from the dual, takes it away:
+For the α of a primal point, −C_i ℓ′(m_i), this sum is the gradient, which is 0 only at the optimum. A Newton step of
+the primal, expressed in the dual, removes it:
 
     α_i ← α_i − h_i y_i ⟨z_i, s⟩,   s minimises Σ (√h_i ⟨z_i, s⟩ − α_i y_i / √h_i)²,   h_i = C_i ℓ″(m_i)
 
-Near the optimum that leaves α inside its box; further away it may not, and then there is no bound yet. The same s is
+Near the optimum, α stays inside its box. Further away it may leave it, and then there is no bound yet. The same s is
 the Newton step itself.
 
-The least squares are solved by an orthogonal factorisation, block of rows by block, never through √h Z squared:
-features that are nearly copies of each other may hold the answer, and squared they would be lost. What rounding leaves
-of the sum, e, and what rounding may do to e itself, is charged to the bound: an α with the sum exactly 0 is as near as
-ρ = ‖R⁻ᵀe‖, and D changes on the way by at most ρ ‖√h m‖ + 2ρ², with √h m = R v at the margins of v = (w, b) + s.
-Features that rounding cannot tell from linearly dependent ones count as dependent.
+The least-squares problem is solved by an orthogonal factorisation, one block of rows at a time, not by the normal
+equations, which would lose features that are nearly copies of each other. Rounding leaves a residual e of the sum. Its
+effect, and that of the rounding error of e itself, is subtracted from the bound: an α with the sum exactly 0 is at
+distance ρ = ‖R⁻ᵀe‖, and D changes on the way by at most ρ ‖√h m‖ + 2ρ², with √h m = R v at the margins of
+v = (w, b) + s. Features that are linearly dependent up to rounding are treated as dependent.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from maxmargin.data.rows import Dense
 from maxmargin.problems.linear import Problem
 from maxmargin.system.rounding import PAIRWISE, SMALLEST, gamma
 
-FEW = 4000  # features: beyond, no factors are made and there is no bound
-BLOCK = 1 << 22  # numbers written out at a time
-RANK = 1e-14  # of the largest: a smaller singular value is rounding
+FEW = 4000  # Most features for the factorisation, whose memory grows with their square; with more there is no bound.
+BLOCK = 1 << 22  # Numbers of dense rows in memory at once: 32 MB.
+RANK_TOLERANCE = 1e-14  # Relative to the largest: smaller singular values are rounding errors.
 
 
 @dataclass(frozen=True, eq=False)
 class NewtonStep:
-    """s, and the factor R of √h Z = Q R as U diag(σ) Vᵀ over its true rank, columns in units of `scale`."""
+    """The step s, and the factor R of √h Z = Q R as U diag(σ) Vᵀ of numerical rank, columns divided by `scale`."""
 
     s: np.ndarray
     scale: np.ndarray
@@ -41,20 +41,20 @@ class NewtonStep:
     V: np.ndarray
 
     def length(self, e: np.ndarray) -> float:
-        """‖R⁻ᵀ e‖."""
+        """Return ‖R⁻ᵀ e‖."""
         return float(np.linalg.norm((self.V.T @ (e / self.scale)) / self.sigma))
 
     def longest(self, e: np.ndarray) -> float:
-        """The largest ‖R⁻ᵀ e′‖ of any e′ that is nowhere larger than e."""
+        """Return a bound on ‖R⁻ᵀ e′‖ over all e′ with |e′| ≤ e."""
         return float(np.linalg.norm((np.abs(self.V.T) @ (e / self.scale)) / self.sigma))
 
     def reach(self, v: np.ndarray) -> float:
-        """‖R v‖."""
+        """Return ‖R v‖."""
         return float(np.linalg.norm(self.sigma * (self.V.T @ (v * self.scale))))
 
 
 def newton_step(problem: Problem, alpha: np.ndarray, margins: np.ndarray) -> NewtonStep:
-    """The s of the least squares above."""
+    """Return the solution s of the least-squares problem above."""
     h = problem.C * problem.loss.curvature(margins)
     root = np.sqrt(h)
     target = np.divide(alpha * problem.y, root, out=np.zeros_like(root), where=root > 0.0)
@@ -68,7 +68,7 @@ def newton_step(problem: Problem, alpha: np.ndarray, margins: np.ndarray) -> New
     scale = np.linalg.norm(R[:, :size], axis=0)
     scale[scale == 0.0] = 1.0
     U, sigma, Vt = np.linalg.svd(R[:, :size] / scale, full_matrices=False)
-    true = sigma > RANK * np.max(sigma, initial=1e-300)
+    true = sigma > RANK_TOLERANCE * np.max(sigma, initial=1e-300)
     V, sigma = Vt[true].T, sigma[true]
     s = V @ ((U[:, true].T @ R[:, size]) / sigma) / scale
     return NewtonStep(s, scale, sigma, V)
@@ -77,7 +77,7 @@ def newton_step(problem: Problem, alpha: np.ndarray, margins: np.ndarray) -> New
 def balanced(
     problem: Problem, alpha: np.ndarray, margins: np.ndarray, w: np.ndarray, b: float
 ) -> tuple[np.ndarray, tuple[float, float]]:
-    """Alpha with Σ α_i y_i z_i = 0, the bound it proves and its rounding; −∞ if it cannot be had near this point."""
+    """Return an α with Σ α_i y_i z_i = 0, its dual bound and the rounding in it; −∞ if α would leave its box."""
     if problem.d > FEW:
         return alpha, (-np.inf, 0.0)
     h = problem.C * problem.loss.curvature(margins)
@@ -97,7 +97,7 @@ def balanced(
 
 
 def written_out(problem: Problem, start: int, stop: int) -> np.ndarray:
-    """z_i of some rows, written out."""
+    """Return z_i of some rows as a dense array."""
     rows, stop = problem.rows, min(stop, problem.n)
     if isinstance(rows, Dense):
         X = np.asarray(rows.values[start:stop], dtype=np.float64)

@@ -1,24 +1,26 @@
-"""The certificate: how far, at most, the objective is from the optimum.
+"""The certificate: an upper bound on the distance of the objective from the optimum.
 
 For any (w, b) and any feasible α,   P(w, b) − P* ≤ P(w, b) − D(α) = gap,   by weak duality.
 
-`certify` trusts no solver. It takes a point, puts α into its box (and Σ α_i y_i at 0 where the bias is free), and
-computes both objectives in float64, in fresh passes over the data: w(α) from α, margins from w, the exact best b.
-Half of a point may be missing: w of a dual point is w(α); α of a primal point is −C_i ℓ′(m_i).
+`certify` uses no intermediate result of a solver. It takes a point and makes α feasible: inside its box, and with
+Σ α_i y_i = 0 if the bias is free. It then computes both objectives in float64 in fresh passes over the data: w(α) from
+α, the margins from w, and the optimal b. Half of a point may be missing. The w of a dual point is w(α). The α of a
+primal point is −C_i ℓ′(m_i).
 
-It does not trust float64 either. `primal` is rounded up and `dual` down by a bound on the rounding error of their
-own sums (see rounding): in exact arithmetic P(w, b) ≤ primal and dual ≤ P*, so that a gap is never negative.
+`primal` is rounded up and `dual` is rounded down by a bound on the rounding errors of their own sums (see rounding). In
+exact arithmetic P(w, b) ≤ primal and dual ≤ P*, so a gap is never negative.
 
-    primal    losses are taken at margins lowered by their error, of this evaluation and of the one of `predict`
-    dual      ‖w(α)‖ is longer by its error; where Σ α_i y_i is not exactly 0, it is so for (1 − t) α of the heavier
-              class, at a price of t: d_i is concave with d_i(0) = 0, and w(α) moves by at most t Σ α_i ‖x_i‖
+    primal    the losses are evaluated at margins lowered by the errors of this evaluation and of the one in `predict`
+    dual      the error of w(α) is added to ‖w(α)‖. If Σ α_i y_i is not exactly 0, scaling the α of the heavier class by
+              1 − t makes it 0. The cost is bounded by t: d_i is concave with d_i(0) = 0, and w(α) moves by at most
+              t Σ α_i ‖x_i‖
 
-The norms ‖w‖ ‖x_i‖ bound the errors at no cost. Where that bound is large (features of very different sizes), two more
-passes make it smaller: one over the absolute values of the rows, Σ_j |w_j x_ij|, and one that computes w(α) again in
-twice the precision.
+The norms ‖w‖ ‖x_i‖ bound the errors without an extra pass. If that bound is large (features of very different sizes),
+two extra passes tighten it: one over the absolute values of the rows, Σ_j |w_j x_ij|, and one that computes w(α) in
+doubled precision.
 
-Where C is infinite a point may have no finite certificate: a hard margin costs ∞ until every example is on its side,
-after which w and α are put to their best lengths; unregularised logistic has no bound until α can be balanced.
+If C is infinite, a point may have no finite certificate. The hard-margin objective is ∞ until every example is on the
+correct side; then w and α are scaled optimally. Unregularised logistic regression has no bound until α can be balanced.
 """
 
 from __future__ import annotations
@@ -45,16 +47,18 @@ from maxmargin.problems.losses import HARD_MARGIN
 from maxmargin.system.rounding import LOSS, SMALLEST, UNIT, additions_of_sum, gamma, length, margin_error
 
 ALL = slice(None)
-LARGE = 1e-7  # rounding as a part of the objective,
-SHARE = 0.05  # and as a part of the gap, from where on passes for a smaller bound are worth their time
+# The rounding bound is tightened by two extra passes if it exceeds both of these fractions.
+LARGE_ROUNDING = 1e-7  # Of the objective. It is also the most by which `stretched` scales w up.
+LARGE_SHARE = 0.05  # Of the gap: otherwise the passes would change the gap by less than this.
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Both objectives, rounded apart; their difference bounds the distance of `primal` from the optimum.
+    """Primal and dual objective. Their difference, the gap, bounds the distance of `primal` from the optimum.
 
-    `primal_rounding` and `dual_rounding` say how much of it is a bound on rounding errors. `scale` is what the gap is
-    measured against where the objective itself is near 0 (one-class and ν formulations, constant targets).
+    `primal` is rounded up and `dual` down; `primal_rounding` and `dual_rounding` are the parts of the gap that come
+    from this. `scale` replaces the objective in the relative gap if the objective is near 0 (one-class and ν
+    formulations, constant targets).
     """
 
     primal: float
@@ -65,42 +69,42 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """Primal − dual: never below zero."""
+        """Primal − dual, never negative."""
         return self.primal - self.dual
 
     @property
     def rounding(self) -> float:
-        """How much of the gap is a bound on rounding errors."""
+        """The part of the gap that is a bound on rounding errors."""
         return self.primal_rounding + self.dual_rounding
 
     @property
     def measure(self) -> float:
-        """What the gap is a part of: the objective, or the scale of the problem where that is larger."""
+        """The denominator of the relative gap: the objective, or the scale if that is larger."""
         return max(abs(self.primal), self.scale)
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a part of the objective."""
+        """The gap divided by the objective, or by the scale if that is larger."""
         if np.isinf(self.gap) or self.measure == 0.0:
             return 0.0 if self.gap == 0.0 else np.inf
         return self.gap / self.measure
 
     def meets(self, tol: float) -> bool:
-        """Whether it proves a relative gap of at most tol."""
+        """Whether the relative gap is at most `tol`."""
         return bool(np.isfinite(self.gap)) and self.gap >= 0.0 and self.relative_gap <= tol
 
     @property
     def only_rounding(self) -> bool:
-        """Whether no step can make the gap much smaller: half of it or more is the bound on rounding errors."""
+        """Whether at least half of the gap is the rounding bound, so that no step can reduce it much."""
         return self.gap <= 2.0 * self.rounding
 
     def __str__(self) -> str:
-        """One line for people."""
+        """Return a one-line summary."""
         return f"objective {self.primal:.8g}, at most {self.relative_gap:.2e} of it above the optimum"
 
 
 def summed(certificates: Iterable[Certificate]) -> Certificate:
-    """Of several problems taken together: their objectives add up."""
+    """Return the certificate of several problems together, whose objectives are added."""
     every = list(certificates)
     if len(every) == 1:
         return every[0]
@@ -112,22 +116,22 @@ def summed(certificates: Iterable[Certificate]) -> Certificate:
 
 
 def joined(primal: Certificate, dual: Certificate) -> Certificate:
-    """The primal of one certificate and the dual of another of the same problem."""
+    """Combine the primal of one certificate with the dual of another one of the same problem."""
     scale = max(primal.scale, dual.scale)
     return Certificate(primal.primal, dual.dual, primal.primal_rounding, dual.dual_rounding, scale)
 
 
 class Side(NamedTuple):
-    """One objective, rounded to the safe side, and how much that is."""
+    """One objective, rounded up (primal) or down (dual), and the amount of this rounding."""
 
     value: float
     rounding: float
 
 
 class Sizes(NamedTuple):
-    """What bounds rounding errors: `reach` × rows[i] ≥ Σ_j |w_j x_ij|, and columns[j] ≥ Σ_i |α_i x_ij|, if known.
+    """Bounds for rounding errors: `reach` × rows[i] ≥ Σ_j |w_j x_ij|, and columns[j] ≥ Σ_i |α_i x_ij|.
 
-    With `columns`, w(α) is the one of `accurate_combination`.
+    If `columns` is given, w(α) was computed by `accurate_combination`.
     """
 
     reach: float
@@ -137,7 +141,7 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where a solver stands; a purely dual solver leaves w out, a purely primal one alpha."""
+    """The current point of a solver. A dual solver may omit w, a primal solver alpha."""
 
     w: np.ndarray | None = None
     b: float = 0.0
@@ -146,7 +150,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Certified:
-    """A whole point with its certificate.
+    """A complete point with its certificate.
 
     With a kernel `w` holds the coefficient of each row, w = Σ c_i φ(x_i), `alpha` the variables of the formulation, and
     `width` what else it determines: −ρ of ν-SVC, ε of ν-SVR.
@@ -158,7 +162,7 @@ class Certified:
     certificate: Certificate
     scores: np.ndarray | None = None
     width: float = 0.0
-    blur: float = 0.0  # rounding of plain float64 sums, such as a solver's own, as a part of the objective
+    blur: float = 0.0  # relative rounding bound of plain float64 sums, such as those of solvers
 
 
 def certify(problem: Problem, point: Point) -> Certified:
@@ -172,7 +176,7 @@ def certify(problem: Problem, point: Point) -> Certified:
     elif problem.bounded and (point.alpha is not None or problem.bias != "free"):
         return certify_at_once(problem, point.w.copy(), point.b, point.alpha)
     else:
-        w, b, f = with_best_bias(problem, point.w.copy(), point.b, point.b)  # the solver goes on with its own
+        w, b, f = with_best_bias(problem, point.w.copy(), point.b, point.b)  # the solver keeps its own w
         margins = problem.y * (f + b)
         if not problem.ridge:
             alpha, dual = balanced(problem, answers(problem, margins), margins, w, b)
@@ -182,13 +186,13 @@ def certify(problem: Problem, point: Point) -> Certified:
 
 
 def certify_at_once(problem: Problem, w: np.ndarray, b: float, alpha: np.ndarray | None) -> Certified:
-    """Both sides in one pass over the rows; an α that is not given answers the margins, which needs b to be known."""
+    """Certify in one pass over the rows. A missing α is computed from the margins, which requires a known b."""
     own = np.empty(problem.n) if alpha is None else feasible(problem, alpha)
 
     def answer(part: slice, f: np.ndarray) -> np.ndarray:
         if alpha is None:
-            with np.errstate(over="ignore", invalid="ignore"):  # numbers that overflow are for whoever asks to see
-                own[part] = pulls(problem, problem.y[part] * (f + b), part)
+            with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows up in the objectives
+                own[part] = dual_from_margins(problem, problem.y[part] * (f + b), part)
         return np.asarray(own[part] * problem.y[part])
 
     f, w_dual = scores_and_combination(problem.rows, problem.d, w, answer, problem.threads)
@@ -200,11 +204,11 @@ def certify_at_once(problem: Problem, w: np.ndarray, b: float, alpha: np.ndarray
 def certified_at(
     problem: Problem, w: np.ndarray, b: float, f: np.ndarray, alpha: np.ndarray, w_dual: np.ndarray
 ) -> Certified:
-    """Both sides, of (w, b) with its scores and of α with its w(α); bounded more closely where rounding is large."""
+    """Certify (w, b) with its scores f, and α with its w(α). Large rounding bounds are tightened."""
     primal, dual = primal_side(problem, w, b, f), dual_side(problem, alpha, w_dual)
     rounding = primal.rounding + dual.rounding
     blur = rounding / abs(primal.value)
-    if blur > LARGE and rounding > SHARE * (primal.value - dual.value):
+    if blur > LARGE_ROUNDING and rounding > LARGE_SHARE * (primal.value - dual.value):
         rows = absolute_scores(problem.rows, w, problem.threads)
         exact, columns = accurate_combination(problem.rows, problem.d, alpha * problem.y, problem.threads)
         closer = Sizes(1.0, rows, columns)
@@ -217,35 +221,35 @@ def certified_at(
 def stretched(
     problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes: Sizes, primal: Side
 ) -> tuple[np.ndarray, float, Side]:
-    """(w, b) a little longer, so that margins of 1 stay above 1 whatever rounding does, if that costs less.
+    """Scale (w, b) up slightly, so that margins of 1 stay above 1 despite rounding, if this lowers the bound.
 
-    With a large C the errors of margins at the kink of a hinge cost C each; a longer w costs its norm once.
+    With a large C, each margin error at the kink of the hinge costs up to C. A longer w costs only its norm.
     """
     slope, constant = margin_error(problem.longest, sizes.reach, b)
     longer = 1.0 + 3.0 * float(np.max(slope * sizes.rows + constant))
-    if not (problem.bounded and np.isfinite(longer)) or longer > 1.0 + LARGE:
+    if not (problem.bounded and np.isfinite(longer)) or longer > 1.0 + LARGE_ROUNDING:
         return w, b, primal
     side = primal_side(problem, longer * w, longer * b, longer * f, Sizes(longer * sizes.reach, sizes.rows))
     return (longer * w, longer * b, side) if side.value < primal.value else (w, b, primal)
 
 
 def certificate_of(primal: Side, dual: Side) -> Certificate:
-    """A certificate of two sides."""
+    """Return the certificate of two bounds."""
     return Certificate(primal.value, dual.value, primal.rounding, dual.rounding)
 
 
 def least(one: Side, other: Side) -> Side:
-    """The lower of two upper bounds."""
+    """Return the lower of two upper bounds."""
     return other if other.value < one.value else one
 
 
 def greatest(one: Side, other: Side) -> Side:
-    """The higher of two lower bounds."""
+    """Return the higher of two lower bounds."""
     return other if other.value > one.value else one
 
 
 def primal_side(problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes: Sizes | None = None) -> Side:
-    """P(w, b) from its scores, rounded up."""
+    """Return P(w, b), rounded up, from its scores f."""
     square = float(np.sum(np.square(w)))
     norm = problem.norm_of(square, b)
     sizes = sizes or Sizes(length(square, len(w)), problem.norms)
@@ -255,13 +259,13 @@ def primal_side(problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes:
         losses = above = 0.0 if np.all(margins >= 1.0) else np.inf
     else:
         losses, above = loss_sums(f, problem.y, problem.dual_term, b, sizes.rows, error, problem.threads)
-    underflow = SMALLEST * (1.0 + problem.n * problem.mean_C)  # of squares and of losses
+    underflow = SMALLEST * (1.0 + problem.n * problem.mean_C)  # of the squares and the losses
     upper = (norm * (1.0 + gamma(additions_of_sum(len(w)) + 8)) + above) * (1.0 + 4.0 * UNIT) + underflow
     return Side(upper, max(upper - (norm + losses), 0.0) if np.isfinite(upper) else 0.0)
 
 
 def dual_side(problem: Problem, alpha: np.ndarray, w: np.ndarray, sizes: Sizes | None = None) -> Side:
-    """D(α) from w = w(α) as it was computed, rounded down."""
+    """Return D(α), rounded down, from the computed w = w(α)."""
     sums = dual_sums(alpha, problem.y, problem.dual_term, problem.norms, problem.threads)
     added = gamma(max(additions_of_blocks(problem.n), additions_of_sum(len(w))) + LOSS)
     off = abs(sums.balance) + added * sums.total
@@ -280,7 +284,7 @@ def dual_side(problem: Problem, alpha: np.ndarray, w: np.ndarray, sizes: Sizes |
 
 
 def dual_point(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Alpha made feasible, w(α) and b; a hard margin lets α take its best length too."""
+    """Make α feasible and compute w(α) and b. For a hard margin, also scale α optimally."""
     alpha = feasible(problem, alpha)
     w, b = primal_of(problem, alpha)
     if problem.loss is HARD_MARGIN:
@@ -293,17 +297,18 @@ def dual_point(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def primal_of(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, float]:
-    """w(α) = Σ α_i y_i x_i, and b = B² Σ α_i y_i."""
+    """Return w(α) = Σ α_i y_i x_i and b = B² Σ α_i y_i."""
     signed = alpha * problem.y
     return combination(problem.rows, problem.d, signed, problem.threads), problem.bias_square * float(np.sum(signed))
 
 
 def answers(problem: Problem, margins: np.ndarray) -> np.ndarray:
-    """α_i = −C_i ℓ′(m_i), as it belongs to a primal point.
+    """Return the α of a primal point, α_i = −C_i ℓ′(m_i).
 
-    At the kink of hinge any α in the box will do: with a free bias, those that bring Σ α_i y_i to 0.
+    At the kink of the hinge, any α in the box is a subgradient. With a free bias, these α are used to make Σ α_i y_i
+    zero.
     """
-    alpha = pulls(problem, margins)
+    alpha = dual_from_margins(problem, margins)
     if problem.bias != "free" or problem.loss.smooth:
         return alpha
     surplus = float(np.sum(alpha * problem.y))
@@ -314,8 +319,8 @@ def answers(problem: Problem, margins: np.ndarray) -> np.ndarray:
     return alpha
 
 
-def pulls(problem: Problem, margins: np.ndarray, part: slice = ALL) -> np.ndarray:
-    """−C_i ℓ′(m_i) of some examples, in their box."""
+def dual_from_margins(problem: Problem, margins: np.ndarray, part: slice = ALL) -> np.ndarray:
+    """Return −C_i ℓ′(m_i) of some examples, clipped to the box."""
     C = problem.C[part]
     return np.asarray(np.clip(-C * problem.loss.slope(margins), 0.0, problem.loss.upper(C)))
 
@@ -323,9 +328,9 @@ def pulls(problem: Problem, margins: np.ndarray, part: slice = ALL) -> np.ndarra
 def with_best_bias(
     problem: Problem, w: np.ndarray, b: float, guess: float | None = None
 ) -> tuple[np.ndarray, float, np.ndarray]:
-    """(w, b) with b the best there is where it is free, and the scores ⟨w, x_i⟩ of that w.
+    """Return (w, b) and the scores ⟨w, x_i⟩, with the optimal b if the bias is free.
 
-    A hard margin takes w and b at the length that makes the smallest margin 1, if all examples are on their sides.
+    For a hard margin, (w, b) is scaled so that the smallest margin is 1, if all margins are positive.
     """
     f = scores(problem.rows, w, problem.threads)
     if problem.bias == "free":
@@ -333,7 +338,7 @@ def with_best_bias(
     if problem.loss is HARD_MARGIN:
         reach = length(float(np.sum(np.square(w))), len(w))
         slope, constant = margin_error(problem.longest, reach, b)
-        margins = problem.y * (f + b) - 1.5 * (slope * problem.norms + constant)  # the longer w has errors of its own
+        margins = problem.y * (f + b) - 1.5 * (slope * problem.norms + constant)  # the scaled w has errors too
         if (shortest := float(np.min(margins[problem.counted]))) > 0.0:
             longer = (1.0 + 16.0 * UNIT) / shortest
             return longer * w, longer * b, longer * f
@@ -341,7 +346,7 @@ def with_best_bias(
 
 
 def feasible(problem: Problem, alpha: np.ndarray) -> np.ndarray:
-    """Alpha moved into its box and, for a free bias, to Σ α_i y_i = 0 by scaling the heavier class down."""
+    """Clip α to its box and, for a free bias, scale the heavier class down so that Σ α_i y_i = 0."""
     alpha = np.clip(alpha, 0.0, problem.loss.upper(problem.C))
     if problem.bias != "free":
         return alpha

@@ -1,4 +1,4 @@
-"""The machines: what users call C-SVC, ε-SVR, one-class, ν-SVC and ν-SVR, as numbers of the one kernel problem."""
+"""The formulations C-SVC, ε-SVR, one-class, ν-SVC and ν-SVR as arrays of the common kernel problem (see kernel.py)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from maxmargin.system.values import is_number
 
 
 def c_svc(y: np.ndarray, C: np.ndarray, bias: str = "free") -> Formulation:
-    """Two classes ±1, a C for each example."""
+    """Classification with labels ±1 and a C for each example."""
     n, sums = len(y), bias_sums(bias)
     lo, hi = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
     return Formulation("C-SVC", np.arange(n), np.ones(n), -y, lo, hi, no_groups(n), sums, np.zeros(n))
 
 
 def epsilon_svr(z: np.ndarray, C: np.ndarray, epsilon: float, bias: str = "free") -> Formulation:
-    """Targets z, and a tube of ±ε around them that costs nothing."""
+    """Regression with targets z; errors up to ε cost nothing."""
     n, sums = len(z), bias_sums(bias)
     nothing = np.zeros(n)
     return Formulation(
@@ -35,7 +35,7 @@ def epsilon_svr(z: np.ndarray, C: np.ndarray, epsilon: float, bias: str = "free"
 
 
 def one_class(weights: np.ndarray, nu: float) -> Formulation:
-    """A region that holds all but about ν of the examples."""
+    """Novelty detection: a region that contains all but about a fraction ν of the examples."""
     check_nu(nu)
     n, total = len(weights), nu * float(np.sum(weights))
     start = filled(weights, total)
@@ -46,7 +46,7 @@ def one_class(weights: np.ndarray, nu: float) -> Formulation:
 
 
 def nu_svc(y: np.ndarray, weights: np.ndarray, nu: float, classes: tuple[object, object] = (-1, 1)) -> Formulation:
-    """Two classes ±1; ν is at least the part of margin errors and at most the part of support vectors."""
+    """Classification with labels ±1. The fraction of margin errors is at most ν, that of support vectors at least ν."""
     check_nu(nu)
     n, half = len(y), 0.5 * nu * float(np.sum(weights))
     start = np.zeros(n)
@@ -65,12 +65,12 @@ def nu_svc(y: np.ndarray, weights: np.ndarray, nu: float, classes: tuple[object,
 
 
 def largest_nu(y: np.ndarray, weights: np.ndarray) -> float:
-    """The largest ν for which both classes have enough weight."""
+    """Return the largest ν for which both classes have enough weight."""
     return 2.0 * min(float(np.sum(weights[y == sign])) for sign in (1, -1)) / float(np.sum(weights))
 
 
 def nu_svr(z: np.ndarray, C: np.ndarray, nu: float) -> Formulation:
-    """Targets z, and a tube around them that about ν of the examples leave: ε follows from ν."""
+    """Regression with targets z. About a fraction ν of the examples is outside the tube, whose ε follows from ν."""
     check_nu(nu)
     n, half = len(z), 0.5 * nu * float(np.sum(C))
     start = filled(C, half)
@@ -88,7 +88,7 @@ def nu_svr(z: np.ndarray, C: np.ndarray, nu: float) -> Formulation:
 
 
 def bias_sums(bias: str) -> np.ndarray:
-    """One group whose sum is 0, or none."""
+    """Return the sums of the groups: one group with sum 0 for a free bias, none without."""
     if bias not in ("free", "none"):
         raise ParameterError(f"bias={bias!r} is not for kernels: choose free or none, or add a constant to the kernel")
     return np.zeros(1) if bias == "free" else np.zeros(0)
@@ -100,12 +100,12 @@ def no_groups(size: int) -> np.ndarray:
 
 
 def filled(room: np.ndarray, total: float) -> np.ndarray:
-    """One variable after the other filled up until they hold the total."""
+    """Fill the variables one after the other up to their bounds until they sum to `total`."""
     before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
     return np.clip(total - before, 0.0, room)
 
 
 def check_nu(nu: float) -> None:
-    """ν is a part of the examples."""
+    """Raise unless 0 < ν ≤ 1."""
     if not (is_number(nu) and 0.0 < nu <= 1.0):
-        raise ParameterError(f"nu={nu!r} must be above 0 and at most 1: a part of the examples")
+        raise ParameterError(f"nu={nu!r} must be above 0 and at most 1: a fraction of the examples")

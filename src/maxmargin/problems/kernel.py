@@ -1,22 +1,22 @@
-"""The problem of every kernel machine, in one form.
+"""All kernel problems in one form.
 
     dual     max_β  D(β) = −½ βᵀK′β − qᵀβ,        lo_i ≤ β_i ≤ hi_i,     Σ_{i in group g} β_i = c_g
     primal   min_b  P(β, b) = ½ βᵀK′β + Σ hi_i (R_i)₊ − lo_i (−R_i)₊ + Σ_g c_g b_g,    R_i = F_i − b_g(i),  F = −K′β − q
 
-with K′_ij = t_i t_j K(x_r(i), x_r(j)), t = ±1: variable i stands for row r(i). What a machine is, it is by its numbers:
+with K′_ij = t_i t_j K(x_r(i), x_r(j)), t = ±1. Variable i belongs to row r(i). The arrays determine the formulation:
 
-    machine      variables                       t      q            [lo, hi]              groups: sums
+    formulation  variables                       t      q            [lo, hi]              groups: sums
     C-SVC        β_i = α_i y_i                   1      −y_i         [0, C_i] y_i          all: 0
-    ε-SVR        two a row                       1      ε − z, −ε − z   [0, C], [−C, 0]    all: 0
-    one-class    one a row                       1      0            [0, s_i]              all: ν Σ s
-    ν-SVC        β_i = α_i                       y_i    0            [0, s_i]              either class: ½ ν Σ s
-    ν-SVR        two a row                       1, −1  −z, z        [0, C]                either: ½ ν Σ C
+    ε-SVR        two for each row                1      ε − z, −ε − z   [0, C], [−C, 0]    all: 0
+    one-class    one for each row                1      0            [0, s_i]              all: ν Σ s
+    ν-SVC        β_i = α_i                       y_i    0            [0, s_i]              each class: ½ ν Σ s
+    ν-SVR        two for each row                1, −1  −z, z        [0, C]                each sign: ½ ν Σ C
 
-Without a bias C-SVC and ε-SVR have no group, and b = 0. The scores are f = Σ t_i β_i K(x_r(i), ·), so the machine is a
-coefficient for each row; b is b_1, or ½(b_1 − b_2) where there are two groups, and ½(b_1 + b_2) is then −ρ or ε.
+Without a bias, C-SVC and ε-SVR have no group, and b = 0. The scores are f = Σ t_i β_i K(x_r(i), ·), so a model has one
+coefficient for each row. With one group, b = b_1. With two groups, b = ½(b_1 − b_2), and ½(b_1 + b_2) is −ρ or ε.
 
-The optimum of one-class, ν-SVC and ν-SVR can be 0 (the origin inside the data), and so can that of ε-SVR (targets that
-are all the same): a gap relative to it would mean nothing. `scale` is what such a gap is measured against instead.
+The optimum of one-class, ν-SVC and ν-SVR can be 0 (the origin is inside the data), and so can that of ε-SVR (constant
+targets). A gap relative to it would be meaningless, so the relative gap uses `scale` instead.
 
 For any (β, b),   P(β, b) − D(β) = Σ (hi_i − β_i)(R_i)₊ + (β_i − lo_i)(−R_i)₊ ≥ 0,   and it bounds P − P* if K is
 positive semidefinite.
@@ -40,20 +40,20 @@ from maxmargin.kernels.tiles import additions, combination, rows_of_kernel
 from maxmargin.system.rounding import UNDERFLOW, gamma
 from maxmargin.system.threads import free_memory
 
-BATCH_COST = 1 << 16  # numbers that could be visited while a batch is set up
-EXACT = 1 << 20  # numbers of a kernel matrix that is held in float64
-LARGE = 1e30
-FAR = 1e4  # γ‖x‖², of which float32 keeps three digits behind the point;
-NEAR = 10.0  # of this it keeps six
-FLAT = 1e-12
-FLAT_TARGETS = 1e-9  # of Σ C |z|
-LOOKED_AT = 2000  # examples
-TINY_KERNEL = 1e-250  # K(x, x) of all rows: products of smaller ones, and what is divided by them, leave float64
-ROUNDING = 1e-6  # of the diagonal
+BATCH_COST = 1 << 16  # Numbers that could be visited in the time in which a batch is set up.
+EXACT = 1 << 20  # Kernel matrices with no more numbers (8 MB) are held in float64.
+LARGE_FOR_FLOAT32 = 1e30  # K(x, x): sums of larger values times coefficients may overflow float32 (3e38).
+FAR_FOR_FLOAT32 = 1e4  # γ‖x‖²: of larger ones float32 keeps fewer than three digits after the point.
+DENSE_FROM = 10.0  # γ‖x‖²: of smaller ones float32 keeps six digits, so the rows may become sparse, without centring.
+ZERO_SLOPE = 1e-12  # Relative to Σ (hi − lo): a smaller slope of P in b is a rounding error.
+TARGET_SCALE = 1e-9  # Of Σ C |q|, for `scale`: far above rounding errors, far below the objective of any useful fit.
+MOST_TESTED = 2000  # Examples on which a kernel is tested for definiteness: its Cholesky factor takes n³/3 steps.
+TINY_KERNEL = 1e-250  # K(x, x): products of smaller values, and quotients by them, underflow or overflow.
+DIAGONAL_SHIFT = 1e-6  # Relative to the mean diagonal, in the test for definiteness: allows for matrices in float32.
 
 
 class Formulation(NamedTuple):
-    """The numbers of one machine; `start` meets the constraints."""
+    """The arrays of one formulation; `start` is a feasible β."""
 
     kind: str
     row: np.ndarray
@@ -67,18 +67,18 @@ class Formulation(NamedTuple):
 
     @property
     def labels(self) -> np.ndarray:
-        """The y of a C-SVC, ±1."""
+        """The labels ±1 of a C-SVC."""
         return -self.q
 
     @property
     def width(self) -> np.ndarray:
-        """How much room each variable has: of a C-SVC, C_i."""
+        """The width hi − lo of each box; C_i for a C-SVC."""
         return np.asarray(self.hi - self.lo)
 
 
 @dataclass(frozen=True, eq=False)
 class KernelProblem:
-    """A machine, its examples and their kernel; `cache` is how many bytes of the kernel may be held."""
+    """A formulation with its examples and kernel; `cache` limits the bytes of the kernel matrix in memory."""
 
     rows: Rows
     kernel: Kernel
@@ -89,85 +89,87 @@ class KernelProblem:
 
     @property
     def kind(self) -> str:
-        """What kind of problem it is."""
+        """The name of the formulation."""
         return self.formulation.kind
 
     @property
     def bias(self) -> str:
-        """Whether there is one."""
+        """Return "free" or "none"."""
         return "free" if len(self.formulation.sums) else "none"
 
     @cached_property
     def bounded(self) -> bool:
-        """Whether every point has a finite certificate: where the kernel is not positive semidefinite none has."""
+        """Whether points have finite certificates: only if the kernel is positive semidefinite."""
         known = self.kernel.definite
         return seems_definite(self) if known is None else known
 
     @property
     def zero_is_feasible(self) -> bool:
-        """Whether β = 0 is feasible, with D(0) = 0: not where sums are prescribed, nor where nothing is convex."""
+        """Whether β = 0 is feasible with D(0) = 0: all sums must be 0 and the problem convex."""
         return self.bounded and not np.any(self.formulation.sums)
 
     @property
     def n(self) -> int:
-        """Examples."""
+        """Number of examples."""
         return count_rows(self.rows)
 
     @property
     def d(self) -> int:
-        """Features."""
+        """Number of features."""
         return count_columns(self.rows)
 
     @property
     def nnz(self) -> int:
-        """What a visit of every example costs: a row of the kernel each, and a batch is never free."""
+        """The cost of an epoch in numbers: a row of the kernel for each example, at least the cost of a batch."""
         return max(count_stored(self.rows), self.n * self.n, BATCH_COST)
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """What tells it from another problem with the same rows."""
+        """The arrays that identify the problem among those with the same rows."""
         return self.formulation[1:]
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The same in words."""
+        """The numbers and names that identify the problem."""
         return {"n": self.n, "d": self.d, "formulation": self.kind, "bias": self.bias, "kernel": repr(self.kernel)}
 
     @cached_property
     def one_a_row(self) -> bool:
-        """Whether variable i stands for row i."""
+        """Whether variable i belongs to row i, for all i."""
         return np.array_equal(self.formulation.row, np.arange(self.n))
 
     @cached_property
     def points(self) -> Points:
-        """The examples in the type in which the kernel is held; around their mean where only distances count."""
+        """The examples in the type of the held kernel rows; centred for a Gaussian kernel."""
         if isinstance(self.kernel, Gaussian):
             return centred(self.around(), self.dtype, self.threads)
         return self.points_of(None, self.dtype)
 
     def around(self) -> Points:
-        """The examples as they are to be centred: an array that is far from the origin does not become sparse rows."""
+        """The examples before centring. An array far from the origin stays dense, so that it can be centred."""
         assert isinstance(self.kernel, Gaussian)
-        far = self.kernel.gamma * np.max(self.squared_norms) > NEAR
+        far = self.kernel.gamma * np.max(self.squared_norms) > DENSE_FROM
         return points_of(self.rows, threads=self.threads, dense=bool(far))
 
     def points_of(self, chosen: np.ndarray | None, dtype: type = np.float64) -> Points:
-        """Some examples, or all, as the kernel wants them."""
+        """Return some or all examples in the form that the kernel needs."""
         as_given = not self.kernel.by_products
         return points_of(self.rows, chosen, dtype=dtype, threads=self.threads, as_given=as_given)
 
     @cached_property
     def dtype(self) -> type:
-        """float64 for a matrix that is small in any case, or that float32 cannot tell; else float32."""
+        """The type of the held kernel rows: float64 for a small matrix or if float32 is too imprecise, else float32."""
         small = self.n * self.n <= EXACT
-        return np.float64 if small or np.max(np.abs(self.diagonal)) > LARGE or self.far_apart() else np.float32
+        return (
+            np.float64 if small or np.max(np.abs(self.diagonal)) > LARGE_FOR_FLOAT32 or self.far_apart() else np.float32
+        )
 
     def far_apart(self) -> bool:
-        """Whether a Gaussian sees examples so long, even around their mean, that float32 loses their distances."""
+        """Whether float32 loses the distances in a Gaussian kernel, even after centring."""
         kernel = self.kernel
-        if not isinstance(kernel, Gaussian) or kernel.gamma * np.max(self.squared_norms) <= FAR:
+        if not isinstance(kernel, Gaussian) or kernel.gamma * np.max(self.squared_norms) <= FAR_FOR_FLOAT32:
             return False
-        return bool(kernel.gamma * np.max(centred(self.around()).squares) > FAR)
+        return bool(kernel.gamma * np.max(centred(self.around()).squares) > FAR_FOR_FLOAT32)
 
     @cached_property
     def squared_norms(self) -> np.ndarray:
@@ -176,31 +178,32 @@ class KernelProblem:
 
     @cached_property
     def held(self) -> KernelRows:
-        """Rows of the kernel."""
+        """The cache of kernel rows."""
         budget = 0.25 * free_memory() if self.cache is None else self.cache
         return KernelRows(self.kernel, self.points, self.dtype, budget, self.threads)
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """‖x_i‖ of every row, rounded up where squares are too small for float64."""
+        """‖x_i‖ of every row, with a bound on the underflow of the squares added."""
         return np.asarray(np.sqrt(self.squared_norms) + UNDERFLOW * self.longest)
 
     @cached_property
     def longest(self) -> int:
-        """How many values a row stores at most."""
+        """The most values stored in a row."""
         return longest_row(self.rows)
 
     @cached_property
     def scale(self) -> float:
-        """Of C-SVC 0; of one-class and ν-SVC ½ Σ β_i² K_ii at the start, the norm that unrelated examples would have.
+        """The least denominator of the relative gap.
 
-        Of regressions a billionth of what the targets cost at w = 0: far above rounding, far below any fit.
+        It is 0 for C-SVC. For one-class and ν-SVC it is ½ Σ β_i² K_ii at the start, the value of ½‖w‖² if the examples
+        were orthogonal. For regression it is 1e-9 of the loss of the targets at w = 0.
         """
         formulation = self.formulation
         if formulation.kind == "C-SVC":
             return 0.0
         if np.any(formulation.q):
-            return FLAT_TARGETS * float(np.sum(formulation.width * np.abs(formulation.q)))
+            return TARGET_SCALE * float(np.sum(formulation.width * np.abs(formulation.q)))
         return 0.5 * float(np.sum(np.square(formulation.start) * self.diagonal))
 
     @cached_property
@@ -210,7 +213,7 @@ class KernelProblem:
 
     @cached_property
     def row_diagonal(self) -> np.ndarray:
-        """K_ii of every row; they are finite, or nothing can be computed."""
+        """K_ii of every row; raises if one is not finite."""
         every = Points(self.rows, self.squared_norms, np.arange(self.n))
         found = self.kernel.diagonal(every)
         if not np.all(np.isfinite(found)):
@@ -224,25 +227,25 @@ class KernelProblem:
         return found
 
     def coefficients(self, beta: np.ndarray) -> np.ndarray:
-        """What each row counts for in the scores: Σ t_i β_i over its variables."""
+        """Return the coefficient of each row in the scores: Σ t_i β_i over its variables."""
         formulation = self.formulation
         return np.bincount(formulation.row, formulation.t * beta, self.n)
 
     def forces(self, f: np.ndarray) -> np.ndarray:
-        """F of every variable, from the scores of the rows."""
+        """Return F of every variable, from the scores f of the rows."""
         formulation = self.formulation
         return np.asarray(-formulation.t * f[formulation.row] - formulation.q)
 
     def scores(self, beta: np.ndarray) -> np.ndarray:
-        """Scores of every row, in float64."""
+        """Return the scores of all rows, in float64."""
         return np.asarray(self.sums(self.coefficients(beta)[:, None])[:, 0])
 
     def scores_and_errors(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of every row, and a bound on their rounding errors: of the kernel's values, and of their sum."""
+        """Return the scores of all rows and bounds on their rounding errors, of the kernel values and of the sum."""
         coefficients = self.coefficients(beta)
         some = np.flatnonzero(coefficients)
         c, roots = np.abs(coefficients[some]), np.sqrt(np.maximum(self.row_diagonal, 0.0))
-        if isinstance(self.kernel, Gaussian):  # above 0, so that a second sum beside the first tells their size
+        if isinstance(self.kernel, Gaussian):  # positive, so Σ |c_j| K(x_i, x_j) bounds the sum of absolute values
             f, sizes = self.sums(np.column_stack([coefficients, np.abs(coefficients)])).T
             sizes = 1.1 * sizes
         else:
@@ -251,7 +254,7 @@ class KernelProblem:
         return f, np.asarray(errors + gamma(additions(self.kernel, len(some)) + 4) * sizes)
 
     def sums(self, coefficients: np.ndarray) -> np.ndarray:
-        """Σ_j K(x_i, x_j) c_j for every row and each column of coefficients, a block of the kernel at a time."""
+        """Return Σ_j K(x_i, x_j) c_j for every row and each column of coefficients, block by block."""
         found = np.zeros(coefficients.shape)
         some = np.flatnonzero(coefficients[:, 0])
         support = no_points(some) if isinstance(self.kernel, Precomputed) else self.points_of(some)
@@ -261,12 +264,12 @@ class KernelProblem:
 
 
 def seems_definite(problem: KernelProblem) -> bool:
-    """Whether the kernel is positive semidefinite, to rounding, on some examples: all, if they are not too many."""
-    chosen = np.unique(np.linspace(0, problem.n - 1, min(problem.n, LOOKED_AT)).astype(np.intp))
+    """Test whether the kernel is positive semidefinite up to rounding, on at most MOST_TESTED examples."""
+    chosen = np.unique(np.linspace(0, problem.n - 1, min(problem.n, MOST_TESTED)).astype(np.intp))
     points, K = problem.points_of(chosen), np.empty((len(chosen), len(chosen)))
     rows_of_kernel(problem.kernel, points, points, K, problem.threads)
     K = 0.5 * (K + K.T)
-    K[np.diag_indices(len(K))] += ROUNDING * np.mean(np.abs(np.diag(K))) + np.finfo(float).tiny
+    K[np.diag_indices(len(K))] += DIAGONAL_SHIFT * np.mean(np.abs(np.diag(K))) + np.finfo(float).tiny
     try:
         np.linalg.cholesky(K)
     except np.linalg.LinAlgError:
@@ -275,16 +278,17 @@ def seems_definite(problem: KernelProblem) -> bool:
 
 
 def best_offsets(formulation: Formulation, F: np.ndarray) -> np.ndarray:
-    """The b_g that minimise P for given F: its slope in b_g rises by hi_i − lo_i at F_i, and b_g is where it is 0.
+    """Return the b_g that minimise P for given F.
 
-    Where it is 0 between two of them, the middle.
+    The slope of P in b_g rises by hi_i − lo_i at each F_i. The minimum is where it is 0; if it is 0 between two F_i, it
+    is their mean.
     """
     offsets = np.zeros(len(formulation.sums))
     for g, c in enumerate(formulation.sums):
         own = np.flatnonzero(formulation.group == g)
         order = own[np.argsort(F[own], kind="stable")]
         passed = np.cumsum(formulation.hi[order] - formulation.lo[order])
-        target, rounding = float(np.sum(formulation.hi[own])) - c, FLAT * float(passed[-1])
+        target, rounding = float(np.sum(formulation.hi[own])) - c, ZERO_SLOPE * float(passed[-1])
         left, right = np.searchsorted(passed, target - rounding), np.searchsorted(passed, target + rounding, "right")
         ends = order[np.minimum([left, right], len(order) - 1)]
         offsets[g] = 0.5 * float(F[ends[0]] + F[ends[1]])
@@ -292,12 +296,12 @@ def best_offsets(formulation: Formulation, F: np.ndarray) -> np.ndarray:
 
 
 def residuals(formulation: Formulation, F: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """R = F − b."""
+    """Return R = F − b."""
     return np.asarray(F - offsets[formulation.group]) if len(offsets) else F
 
 
 def bias_and_width(offsets: np.ndarray) -> tuple[float, float]:
-    """The b of the machine, and what else its two groups say: −ρ, or ε."""
+    """Return the bias b and, with two groups, −ρ or ε."""
     if len(offsets) < 2:
         return float(np.sum(offsets)), 0.0
     return 0.5 * float(offsets[0] - offsets[1]), 0.5 * float(offsets[0] + offsets[1])

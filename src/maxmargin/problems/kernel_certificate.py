@@ -1,16 +1,16 @@
-"""The certificate of a kernel machine: both objectives in float64, from nothing but β and the kernel.
+"""The certificate of a kernel problem: both objectives in float64, computed only from β and the kernel.
 
-F is computed anew, a block of the kernel at a time, and b is the exact best (see kernel_problem for P and D). A kernel
-that is not positive semidefinite has no convex problem and no bound: its dual is −∞ here, whatever β is.
+F is computed again, one block of the kernel matrix at a time, and b is optimal (see kernel.py for P and D). If the
+kernel is not positive semidefinite, the problem is not convex and has no bound: its dual is −∞ for every β.
 
-As in `certificate`, both sides are rounded apart by a bound on their rounding errors:
+As in `certificate`, both objectives include a bound on their rounding errors:
 
-    scores    each F_i errs by at most e_i, of the values of the kernel and of their sum (`scores_and_errors`)
-    primal    losses are taken at F_i + e_i or F_i − e_i, whichever costs more; ½ βᵀK′β errs by ½ Σ |c_i| e_i
-    dual      where the sum of a group is off by s, moving one variable that has room puts it right, at a price of
-              s |F_k| and ½ s² K_kk
+    scores    the error of F_i is at most e_i, from the kernel values and their sum (`scores_and_errors`)
+    primal    the losses are evaluated at F_i + e_i or F_i − e_i, whichever is larger; ½ βᵀK′β errs by ½ Σ |c_i| e_i
+    dual      if the sum of a group is off by s, moving one variable that is not at its bound corrects it. The cost is
+              s |F_k| + ½ s² K_kk
 
-A matrix or a function that the caller brings counts as exact, symmetric and, if it seems so, positive semidefinite.
+A precomputed matrix or a callable is taken as exact and symmetric and, if the test passes, as positive semidefinite.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from maxmargin.problems.certificate import Certificate, Certified, Point
 from maxmargin.problems.kernel import Formulation, KernelProblem, best_offsets, bias_and_width, residuals
 from maxmargin.system.rounding import PAIRWISE, UNIT, gamma
 
-INDEFINITE = 1e-9  # of the size of βᵀK′β: a square that is further below 0 is not rounding
+INDEFINITE = 1e-9  # Relative to Σ |c_i f_i|: a βᵀK′β further below 0 is not a rounding error.
 
 
 def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
@@ -33,11 +33,11 @@ def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
     f, errors = problem.scores_and_errors(beta)
     F = problem.forces(f)
     offsets = best_offsets(formulation, F)
-    errors *= 2.0  # of this evaluation and of the one of `predict`
+    errors *= 2.0  # this evaluation and the one in `predict`
     size = float(np.sum(np.abs(c * f)))
     half_norm = 0.5 * float(np.sum(c * f))
     if problem.kernel.definite is None and 2.0 * half_norm < -INDEFINITE * size:
-        problem.__dict__["bounded"] = False  # a negative square: the kernel has shown itself to be indefinite
+        problem.__dict__["bounded"] = False  # a negative square shows that the kernel is indefinite
     off = 0.5 * float(np.abs(c) @ errors) + gamma(2 * PAIRWISE) * size
     primal, primal_rounding = primal_side(formulation, F, offsets, errors, half_norm, off)
     dual, dual_rounding = dual_side(formulation, beta, F, errors, problem.diagonal, half_norm, off)
@@ -51,7 +51,7 @@ def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
 def primal_side(
     formulation: Formulation, F: np.ndarray, offsets: np.ndarray, errors: np.ndarray, half_norm: float, off: float
 ) -> tuple[float, float]:
-    """P(β, b) rounded up, and by how much."""
+    """Return P(β, b), rounded up, and the amount of this rounding."""
     R = residuals(formulation, F, offsets)
     e = errors[formulation.row] + 8.0 * UNIT * (np.abs(F) + np.abs(formulation.q) + np.abs(F - R))
     losses = float(np.sum(formulation.hi * np.maximum(R, 0.0) - formulation.lo * np.maximum(-R, 0.0)))
@@ -72,7 +72,7 @@ def dual_side(
     half_norm: float,
     off: float,
 ) -> tuple[float, float]:
-    """D(β) rounded down, and by how much."""
+    """Return D(β), rounded down, and the amount of this rounding."""
     linear, size = float(np.sum(formulation.q * beta)), float(np.sum(np.abs(formulation.q * beta)))
     plain = -half_norm - linear
     rounding = off + gamma(2 * PAIRWISE) * (abs(half_norm) + size)
@@ -89,14 +89,14 @@ def dual_side(
 
 
 def cheapest(F: np.ndarray, movable: np.ndarray) -> float:
-    """The smallest |F| of the variables that can move; 0 if none can, for then the sum is as close as it can be."""
+    """Return the smallest |F| of the movable variables; 0 if there are none, because then no sum is closer."""
     return float(np.min(np.abs(F), where=movable, initial=np.inf)) if np.any(movable) else 0.0
 
 
 def feasible(formulation: Formulation, beta: np.ndarray) -> np.ndarray:
-    """β moved into its box, and the sum of each group to where it belongs, each variable by a part of its room.
+    """Clip β to its box and correct the sum of each group, each variable in proportion to its room.
 
-    Those inside their box move if they can, so that no other leaves the end where it is.
+    Variables strictly inside their box move first, so that the others stay at their bounds.
     """
     beta = np.clip(beta, formulation.lo, formulation.hi)
     inside = (formulation.lo < beta) & (beta < formulation.hi)

@@ -1,19 +1,19 @@
-"""The one problem that every solver solves.
+"""The linear problem that every linear solver solves.
 
     primal   P(w, b) = ½‖w‖² + b²/(2B²) + Σ C_i ℓ(m_i),        m_i = y_i (⟨w, x_i⟩ + b)
     dual     D(α)    = Σ d_i(α_i) − ½‖w(α)‖² − ½ B² s²,        w(α) = Σ α_i y_i x_i,  s = Σ α_i y_i
 
-The bias says what becomes of b:
+The bias:
     none          b = 0, and neither b nor s appears
-    regularised   a constant feature of size B = bias_scale: b = B² s at a dual point
-    free          b outside the norm (B = ∞): the b² term vanishes, and α must satisfy s = 0
+    regularised   the weight of a constant feature with value B = bias_scale: b = B² s at a dual point
+    free          not regularised (B = ∞): there is no b² term, and α must satisfy s = 0
 
-C = ∞ (λ = 0) leaves one of two problems:
-    hard_margin               hinge, squared hinge: min ½‖w‖² + b²/(2B²) with every m_i ≥ 1
-    unregularised_logistic    min Σ s_i ℓ(m_i), with no norm at all: `ridge` is 0, and α must satisfy w(α) = 0
+C = ∞ (λ = 0) gives one of two problems:
+    hard_margin               hinge, squared hinge: min ½‖w‖² + b²/(2B²) subject to m_i ≥ 1
+    unregularised_logistic    min Σ s_i ℓ(m_i), without a norm: `ridge` is 0, and α must satisfy w(α) = 0
 
-With a free bias, x_i − c for any c states the same problem, with another b. Columns far from 0 are shifted by such a
-`centre` (see data/columns), because float64 cannot compute ⟨w, x_i⟩ + b where both are huge and their sum is not.
+With a free bias, replacing x_i by x_i − c gives the same problem with another b. Columns far from 0 are shifted by such
+a `centre` (see data/columns), because ⟨w, x_i⟩ + b loses its digits in float64 if both terms are huge.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from maxmargin.system.rounding import UNDERFLOW, gamma
 from maxmargin.system.values import is_number
 
 BIASES = ("none", "regularised", "free")
-FAR = 1e6  # ‖x‖, from where on columns far from 0 are looked for: below, float64 keeps ten digits of a score of order 1
+SHIFTED_FROM = 1e6  # ‖x‖: columns far from 0 are searched above it; below, a score of order 1 has ten correct digits.
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows, labels ±1, the C of each example, a loss and a bias."""
+    """A two-class problem: rows, labels ±1, the C of each example, a loss and a bias."""
 
     rows: Rows
     y: np.ndarray
@@ -50,12 +50,12 @@ class Problem:
     bias: str = "free"
     bias_scale: float = 1.0
     ridge: float = field(default=1.0, kw_only=True)
-    centre: np.ndarray | None = field(default=None, kw_only=True)  # what was subtracted from every row
+    centre: np.ndarray | None = field(default=None, kw_only=True)  # the vector that was subtracted from every row
     threads: int = field(default=1, kw_only=True)
     name: str = field(default="", kw_only=True)
 
     def relabelled(self, y: np.ndarray, name: str) -> Problem:
-        """The same examples with other labels ±1; what depends only on the rows is not computed again."""
+        """Return the problem with other labels ±1. It reuses what depends only on the rows."""
         other = replace(self, y=y, name=name)
         for known in ("squared_norms", "norms", "longest"):
             other.__dict__[known] = getattr(self, known)
@@ -63,49 +63,49 @@ class Problem:
 
     @property
     def kind(self) -> str:
-        """What kind of problem it is."""
+        """The loss, with its limit for infinite C: one of the kinds in solvers/pairings."""
         return self.loss.name if self.ridge else f"unregularised_{self.loss.name}"
 
     @property
     def bounded(self) -> bool:
-        """Whether every point has a finite certificate; without C some have none."""
+        """Whether every point has a finite certificate. With infinite C some have none."""
         return self.ridge > 0 and self.loss is not HARD_MARGIN
 
     @property
     def zero_is_feasible(self) -> bool:
-        """Whether α = 0 is feasible, with D(0) = 0; without a ridge nothing is known of it."""
+        """Whether α = 0 is feasible with D(0) = 0."""
         return self.ridge > 0
 
     @property
     def n(self) -> int:
-        """Examples."""
+        """Number of examples."""
         return count_rows(self.rows)
 
     @property
     def d(self) -> int:
-        """Features."""
+        """Number of features."""
         return count_columns(self.rows)
 
     @property
     def nnz(self) -> int:
-        """Stored values."""
+        """Number of stored values."""
         return count_stored(self.rows)
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """What tells it from another problem with the same rows."""
+        """The arrays that identify the problem among those with the same rows."""
         return self.y, self.C
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The same in words."""
+        """The numbers and names that identify the problem."""
         limits = [float(self.C.min()), float(self.C.max())]
         scale = self.bias_scale
         return {"n": self.n, "d": self.d, "loss": self.kind, "bias": self.bias, "bias_scale": scale, "C": limits}
 
     @cached_property
     def dual_term(self) -> DualTerm:
-        """d_i and its box, as data for compiled code."""
+        """The terms d_i and their boxes, as data for compiled code."""
         return self.loss.dual_term(self.C)
 
     @cached_property
@@ -115,27 +115,27 @@ class Problem:
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """‖x_i‖ of every row, rounded up where squares are too small for float64."""
+        """‖x_i‖ of every row, with a bound on the underflow of the squares added."""
         return np.asarray(np.sqrt(self.squared_norms) + UNDERFLOW * self.longest)
 
     @cached_property
     def steps(self) -> float:
-        """γ of the additions that a term of w(α) meets on its way into the sum, and some roundings more."""
+        """γ_k for the k additions that a term of w(α) takes part in, and a few more roundings."""
         return gamma(additions(self.rows, self.d) + 8)
 
     @cached_property
     def longest(self) -> int:
-        """How many values a row stores at most."""
+        """The most values stored in a row."""
         return longest_row(self.rows)
 
     @cached_property
     def counted(self) -> np.ndarray:
-        """The examples with a weight above zero; the others are in the data but not in the problem."""
+        """The row numbers of examples with a positive weight. The others are not part of the problem."""
         return np.flatnonzero(self.C > 0)
 
     @cached_property
     def mean_C(self) -> float:
-        """The mean of the C's."""
+        """The mean of the C_i."""
         return float(np.mean(self.C))
 
     @cached_property
@@ -145,25 +145,25 @@ class Problem:
 
     @property
     def bias_square(self) -> float:
-        """B² of a regularised bias; 0 where b is absent or free, so that B² s is 0."""
+        """B² of a regularised bias; 0 if b is absent or free, so that B² s is 0."""
         return self.bias_scale**2 if self.bias == "regularised" else 0.0
 
     def primal(self, w: np.ndarray, b: float, margins: np.ndarray) -> float:
-        """P(w, b), given the margins of that (w, b)."""
+        """Return P(w, b), given its margins."""
         losses = np.zeros(self.n)
         np.multiply(self.C, self.loss.value(margins), out=losses, where=self.C > 0)
         return self.norm(w, b) + float(np.sum(losses))
 
     def dual(self, alpha: np.ndarray, w: np.ndarray, b: float) -> float:
-        """D(α), given w = w(α) and b = B² s."""
+        """Return D(α), given w = w(α) and b = B² s."""
         return float(np.sum(self.loss.dual(alpha, self.C))) - self.norm(w, b)
 
     def norm(self, w: np.ndarray, b: float) -> float:
-        """½‖w‖² + b²/(2B²); nothing where nothing is regularised."""
-        return self.norm_of(float(np.sum(np.square(w))), b)  # not BLAS: its sums depend on its threads
+        """Return ½‖w‖² + b²/(2B²); 0 without regularisation."""
+        return self.norm_of(float(np.sum(np.square(w))), b)  # no BLAS: its sums depend on its number of threads
 
     def norm_of(self, square: float, b: float) -> float:
-        """The same, given ‖w‖²."""
+        """Return `norm` from ‖w‖²."""
         bias_part = 0.5 * b * b / self.bias_square if self.bias_square else 0.0
         return self.ridge * (0.5 * square + bias_part)
 
@@ -181,7 +181,7 @@ def pose(
     threads: int = 1,
     squared_norms: np.ndarray | None = None,
 ) -> Problem:
-    """Check what a user gave and state the problem; `y` is ±1 already, `squared_norms` may be known."""
+    """Validate the parameters and build the problem. `y` is ±1; `squared_norms` may be known."""
     check_bias(bias, bias_scale)
     check_features(count_columns(rows))
     strength, weights = penalty(count_rows(rows), C, lam), checked_weights(weights, y)
@@ -200,30 +200,30 @@ def pose(
 
 
 def centred(problem: Problem) -> Problem:
-    """The same problem around the centre of columns far from 0, where a free bias allows it."""
-    if problem.bias != "free" or not np.max(problem.squared_norms, initial=0.0) > FAR**2:
+    """Shift columns far from 0 to 0, if the bias is free."""
+    if problem.bias != "free" or not np.max(problem.squared_norms, initial=0.0) > SHIFTED_FROM**2:
         return problem
     centre = centre_of(problem.rows)
     return problem if centre is None else replace(problem, rows=shifted(problem.rows, centre), centre=centre)
 
 
 def without_C(problem: Problem) -> Problem:
-    """What is left of the problem as C → ∞: the constraints alone, or the losses alone."""
+    """Return the limit of the problem as C → ∞: a hard margin, or the losses without a norm."""
     if problem.loss.name != "logistic":
         return replace(problem, loss=HARD_MARGIN, C=np.where(problem.C > 0, 1.0, 0.0))
-    bias = "none" if problem.bias == "none" else "free"  # nothing regularises b either
+    bias = "none" if problem.bias == "none" else "free"  # b is not regularised either
     return replace(problem, ridge=0.0, bias=bias)
 
 
 def check_squares(problem: Problem) -> None:
-    """Refuse a row whose square overflows."""
+    """Raise if the squared norm of a row overflows."""
     too_large = np.flatnonzero(~np.isfinite(problem.squared_norms))
     if too_large.size:
         raise DataError(f"row {too_large[0]} (counted from 0) has values whose squares overflow: scale the features")
 
 
 def check_bias(bias: str, bias_scale: float = 1.0) -> None:
-    """Refuse what is no bias."""
+    """Raise unless `bias` and `bias_scale` are valid."""
     if not (isinstance(bias, str) and bias in BIASES):
         raise ParameterError(f"bias={bias!r} is not known: choose one of {', '.join(BIASES)}")
     if not (is_number(bias_scale) and 1e-100 < bias_scale < 1e100):
@@ -231,7 +231,7 @@ def check_bias(bias: str, bias_scale: float = 1.0) -> None:
 
 
 def penalty(n: int, C: float, lam: float | None) -> float:
-    """C, from C or from lam of λ/2‖w‖² + (1/n) Σ ℓ: C = 1/(nλ); ∞ where nothing but the losses counts."""
+    """Return C, given as C or as λ with C = 1/(nλ); ∞ for C=inf or lam=0."""
     if C != 1.0 and lam is not None:
         raise ParameterError(f"C={C!r} and lam={lam!r} say the same thing, C = 1/(n lam): give one of them")
     name, value = ("lam", lam) if lam is not None else ("C", C)
@@ -247,7 +247,7 @@ def penalty(n: int, C: float, lam: float | None) -> float:
 
 
 def checked_weights(weights: np.ndarray | None, y: np.ndarray) -> np.ndarray:
-    """One weight ≥ 0 for each example, finite."""
+    """Return one finite weight ≥ 0 for each example; raise if they are invalid."""
     if weights is None:
         return np.ones(len(y))
     try:
@@ -263,7 +263,7 @@ def checked_weights(weights: np.ndarray | None, y: np.ndarray) -> np.ndarray:
 
 
 def check_both_classes(y: np.ndarray, C: np.ndarray) -> None:
-    """Both signs must carry weight: with one alone there is nothing to separate, and a free bias has no optimum."""
+    """Raise unless both classes have a positive weight; with one class, a free bias has no optimum."""
     for sign in (-1, 1):
         if not np.any((y == sign) & (C > 0)):
             raise DataError("all weights of one class are zero: an SVM needs weighted examples of two classes")

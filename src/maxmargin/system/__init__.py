@@ -1,1 +1,1 @@
-"""The computer: compiled code, threads, memory, files."""
+"""The interface to the computer: compiled code, threads, memory and files."""

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all: to a temporary name beside the target, then renamed; how one begins."""
+"""Atomic writing: to a temporary file beside the target, which is then renamed. Also, the first bytes of a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maxmargin.system.temporary_files import new_part
 
 
 def beginning(path: str | Path, count: int) -> bytes:
-    """The first bytes of a file; none of what is no file, for a pipe can be read only once."""
+    """Return the first bytes of a regular file. Pipes give b"", because they can be read only once."""
     try:
         if not Path(path).is_file():
             return b""
@@ -24,7 +24,7 @@ def beginning(path: str | Path, count: int) -> bytes:
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse now what could not be written later, before any work is done."""
+    """Raise if `path` cannot be written, so that the error comes before the work."""
     target = Path(path)
     try:
         folder = target.resolve().parent
@@ -40,7 +40,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def check_apart(*paths: str | Path | None) -> None:
-    """Refuse to write one file over another that is still needed."""
+    """Raise if two of the paths are the same file."""
     seen: set[Path] = set()
     for path in paths:
         if path is not None and not Path(path).is_char_device():
@@ -52,10 +52,9 @@ def check_apart(*paths: str | Path | None) -> None:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes the place of `path` only when the block ends well.
+    """Open a file for writing that replaces `path` only if the block succeeds.
 
-    A pipe or a device is written to as it stands. What goes wrong on the disk becomes a `FileError`, and what was at
-    `path` before is still there.
+    Pipes and devices are written to directly. An `OSError` becomes a `FileError`, and the old file stays.
     """
     target = Path(path)
     try:
@@ -86,7 +85,7 @@ def _renamed_at_the_end(target: Path) -> Iterator[BinaryIO]:
 
 
 def _mode(target: Path) -> int:
-    """The permissions of the file that is replaced, or those a new file would get."""
+    """Return the permissions of the replaced file, or those of a new file."""
     if target.exists():
         return target.stat().st_mode & 0o777
     mask = os.umask(0)

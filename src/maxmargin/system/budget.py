@@ -1,4 +1,4 @@
-"""The memory promise: how many bytes a training may take beyond what the program takes at its start, and for what."""
+"""The memory limit of training from files, and how it is divided."""
 
 from __future__ import annotations
 
@@ -16,74 +16,79 @@ UNITS = {
 }  # fmt: skip
 NAMED = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 SIZE = re.compile(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", re.IGNORECASE)
-LEAST = 4 << 20  # bytes: below, there is no room for the blocks of a file
-ASIDE = 0.1  # of the memory, for what no plan foresees
-MOST_BLOCK, LEAST_BLOCK = 1 << 20, 1 << 15  # bytes of text that are parsed at once
-BLOCKS = 24  # times the size of a block, for text, parsed rows and rows that wait
-PARSERS = 4  # threads that parse at once, at most: each holds some of these blocks,
-A_PARSER = 8_000_000  # and one more for so many bytes
-FEATURE = 3 * 8  # bytes: w, the w that is being certified, and w(α)
-EXAMPLE = 2 * 8  # bytes: α, and the α that is being certified
-MARK = 1
-ON_DISK = 0.25  # of the memory: more than that is not given to dual variables,
-HELD = 0.05  # and so much is for what is held of a file of them;
-ROWS = 0.25  # nor any, if less than that were left for rows
-HUGE = 256 << 20  # bytes: from there on a few megabytes more or less do not matter
-SOME = 0.05  # of the memory, at least, must be left for rows
-LEAST_LINE = 1 << 20  # bytes: a line of text that any budget allows
-LINE = 8  # a longer one may take this part of the memory: text, values and the copy in the cache take 8 times its bytes
-LEAST_BATCH = 16 << 20  # bytes: a record batch that any budget allows; `convert` writes at most 5 MB
-BATCH = 2  # a larger one may take this part of the memory
-COLUMN = 0.25  # of the free memory: what one example of a kernel may take, written out
-SMALL_COLUMN = 1 << 26  # bytes: nobody is asked for the memory of the machine
-LEAST_ROWS = 64 << 20  # bytes of rows in memory that any budget allows: small files are not worth a stream
+
+# Fixed sizes, in bytes.
+LEAST = 4 << 20  # The smallest limit: less has no room for the blocks of a file.
+MOST_BLOCK, LEAST_BLOCK = 1 << 20, 1 << 15  # Text that is parsed at once.
+FEATURE_BYTES = 3 * 8  # For each feature: w, the w that is being certified, and w(α).
+EXAMPLE_BYTES = 2 * 8  # For each example: α, and the α that is being certified.
+FLAG_BYTES = 1  # For each example: its flags.
+BYTES_PER_PARSER = 8_000_000  # A further parsing thread needs this much memory.
+HUGE_PAGES_FROM = 256 << 20  # With this limit or more, megabytes lost to huge pages do not matter.
+LEAST_LINE = 1 << 20  # A line of text of this length is allowed with any limit.
+LEAST_BATCH = 16 << 20  # A record batch of this size is allowed with any limit; `convert` writes at most 5 MB.
+LEAST_ROWS = 64 << 20  # Rows of this size may be read into memory with any limit: streaming would not pay.
+UNCHECKED_BYTES = 1 << 26  # Vectors of features up to this size are allowed without asking for the free memory.
+
+# Fractions of the memory limit.
+RESERVE = 0.1  # For allocations that the plan does not include.
+MOST_DUAL = 0.25  # Dual variables that take more go to a file.
+HELD = 0.05  # The part of that file that is held in memory.
+LEAST_FOR_ROWS_WITH_DUAL = 0.25  # Dual variables also go to a file if they leave less than this for rows.
+LEAST_FOR_ROWS = 0.05  # A plan that leaves less than this for rows is refused.
+LINES_PER_LIMIT = 8  # A line may take 1/8: its text, its values and their copy in the cache take 8 times its bytes.
+BATCHES_PER_LIMIT = 2  # A record batch may take 1/2.
+
+BLOCKS = 24  # Blocks in memory at once: text, parsed rows and rows that wait for the solver.
+PARSERS = 4  # The most parsing threads; each holds some of these blocks.
+MOST_EXAMPLE = 0.25  # Fraction of the free memory that one dense example of a kernel may take.
 
 
 @dataclass(frozen=True)
 class Budget:
-    """So many bytes."""
+    """A memory limit in bytes."""
 
     total: int
 
     @property
     def block(self) -> int:
-        """How many bytes of a file to read at once."""
+        """Bytes of a file to read at once."""
         return int(min(max(self.total / 60, LEAST_BLOCK), MOST_BLOCK))
 
     @property
     def line(self) -> int:
         """The longest line of text, in bytes."""
-        return max(self.total // LINE, LEAST_LINE)
+        return max(self.total // LINES_PER_LIMIT, LEAST_LINE)
 
     @property
     def batch(self) -> int:
-        """The largest record batch of a table, in bytes once it is unpacked."""
-        return max(self.total // BATCH, LEAST_BATCH)
+        """The largest record batch of a table, in bytes after decompression."""
+        return max(self.total // BATCHES_PER_LIMIT, LEAST_BATCH)
 
     @property
     def rows(self) -> int:
-        """The most bytes that rows may take where all of them are read into memory."""
+        """The largest size of the rows, in bytes, if all of them are read into memory."""
         return max(self.total, LEAST_ROWS)
 
     @property
     def huge(self) -> bool:
-        """Whether to take memory by megabytes."""
-        return self.total >= HUGE
+        """Whether to use huge pages."""
+        return self.total >= HUGE_PAGES_FROM
 
     def parsers(self, threads: int) -> int:
-        """How many threads may parse beside the one that reads: none in a memory whose blocks are too small for it."""
-        return int(min(threads, PARSERS, self.total // A_PARSER))
+        """The number of parsing threads besides the reader; 0 if the blocks would be too small."""
+        return int(min(threads, PARSERS, self.total // BYTES_PER_PARSER))
 
     def on_disk(self, n: float, d: int) -> bool:
-        """Whether so many dual variables should be in a file: they are too many, or leave too little for rows."""
-        return self.too_many(n) or self.left(n, d, EXAMPLE * n) < ROWS * self.total
+        """Whether the dual variables go to a file: they are too large, or leave too little for rows."""
+        return self.too_many(n) or self.left(n, d, EXAMPLE_BYTES * n) < LEAST_FOR_ROWS_WITH_DUAL * self.total
 
     def too_many(self, n: float) -> bool:
-        """Whether two numbers each of so many examples take too much of the memory."""
-        return EXAMPLE * n > ON_DISK * self.total
+        """Whether two numbers for each of n examples take too much of the memory."""
+        return EXAMPLE_BYTES * n > MOST_DUAL * self.total
 
     def for_rows(self, n: float, d: int) -> int:
-        """What is left for rows; refused if that is nothing."""
+        """Return the bytes that are left for rows; raise if there are none."""
         if not self.holds(n, d):
             raise ParameterError(
                 f"memory={shown_size(self.total)} is too little for {d:,} features and {int(n):,} rows: "
@@ -92,19 +97,19 @@ class Budget:
         return int(self.planned(n, d))
 
     def holds(self, n: float, d: int) -> bool:
-        """Whether something is left for rows."""
-        return self.planned(n, d) >= SOME * self.total
+        """Whether enough is left for rows."""
+        return self.planned(n, d) >= LEAST_FOR_ROWS * self.total
 
     def planned(self, n: float, d: int) -> float:
-        """What is left for rows, with the dual variables where they should be."""
-        return self.left(n, d, HELD * self.total if self.on_disk(n, d) else EXAMPLE * n)
+        """The bytes left for rows, with the dual variables in memory or in a file."""
+        return self.left(n, d, HELD * self.total if self.on_disk(n, d) else EXAMPLE_BYTES * n)
 
     def left(self, n: float, d: int, variables: float) -> float:
-        """What is left for rows beside dual variables that take so much."""
-        return (1.0 - ASIDE) * self.total - BLOCKS * self.block - FEATURE * d - MARK * n - variables
+        """The bytes left for rows if the dual variables take `variables` bytes."""
+        return (1.0 - RESERVE) * self.total - BLOCKS * self.block - FEATURE_BYTES * d - FLAG_BYTES * n - variables
 
     def least(self, n: float, d: int, row: int = 0) -> int:
-        """The smallest budget, nearly, that has room for so many rows and features, and for a row of so many bytes."""
+        """Roughly the smallest limit for n rows, d features and a single row of `row` bytes."""
         total = float(LEAST)
         while not (Budget(int(total)).holds(n, d) and Budget(int(total)).planned(n, d) >= 2 * row):
             total *= 1.1
@@ -112,7 +117,7 @@ class Budget:
 
 
 def checked_memory(memory: Any) -> Budget | None:
-    """A budget from 500_000_000, "500MB", "1.5 GiB"; None if none was given."""
+    """Parse a memory limit such as 500_000_000, "500MB" or "1.5 GiB"; None stays None."""
     if memory is None:
         return None
     found = SIZE.fullmatch(str(memory)) if isinstance(memory, (int, float, str)) and memory is not True else None
@@ -128,37 +133,37 @@ def checked_memory(memory: Any) -> Budget | None:
 
 
 def half_of_free() -> Budget:
-    """Where nobody says."""
+    """Return the default limit: half of the free memory."""
     return Budget(max(int(free_memory() / 2), LEAST))
 
 
 def check_columns(d: int) -> None:
-    """Refuse sparse examples of so many columns that a kernel cannot write one out."""
+    """Raise if one example with d columns does not fit in memory as a dense row, which kernels need."""
     size = 8 * d
-    if size > SMALL_COLUMN and size > COLUMN * free_memory():
+    if size > UNCHECKED_BYTES and size > MOST_EXAMPLE * free_memory():
         raise DataError(
-            f"{d:,} features: a kernel writes out one example at least, which takes {shown_size(size)} of the "
-            f"{shown_size(free_memory())} that are free: number the features anew, without those that are never used"
+            f"{d:,} features: a kernel needs at least one dense example, which takes {shown_size(size)} of "
+            f"{shown_size(free_memory())} free memory: renumber the features without the unused ones"
         )
 
 
 def check_features(d: int, models: int = 1) -> None:
-    """Refuse so many features that the weights of that many linear models, trained in memory, cannot be held.
+    """Raise if the weights of linear models with d features do not fit in memory.
 
-    Counted are the least that any solver holds: w of each model, the w that is being trained and w(α) of a certificate,
-    float64 each. An allocation need not fail where there is no such memory: the system promises more than it has.
+    Every solver holds at least the w of each model, the w that is being trained and the w(α) of a certificate, in
+    float64. A failed allocation cannot be relied on, because the system overcommits memory.
     """
-    size = FEATURE * d + 8 * d * (models - 1)
-    if size > SMALL_COLUMN and size > total_memory():
+    size = FEATURE_BYTES * d + 8 * d * (models - 1)
+    if size > UNCHECKED_BYTES and size > total_memory():
         raise DataError(
-            f"{d:,} features: training needs {2 + models} vectors of so many weights at least, which take "
-            f"{shown_size(size)} of the {shown_size(total_memory())} that there are: number the features anew, without "
-            "those that are never used, or hash them (expand='hash:2**20')"
+            f"{d:,} features: training needs at least {2 + models} vectors of this length, which take "
+            f"{shown_size(size)}, and the computer has {shown_size(total_memory())}: renumber the features without the "
+            "unused ones, or hash them (expand='hash:2**20')"
         )
 
 
 def too_many(name: str, most: int) -> DataError:
-    """The error for a file whose rows take more memory than there is for them."""
+    """Return the error for a file whose rows take more memory than allowed."""
     return DataError(
         f"{name}: its rows take more than {shown_size(most)} in memory: "
         "stream them with solver='cached_loops' (--solver cached_loops), or raise memory"
@@ -166,6 +171,6 @@ def too_many(name: str, most: int) -> DataError:
 
 
 def shown_size(size: float) -> str:
-    """A size for people, rounded up: what is said to be enough must be."""
+    """Format a size for a message. It is rounded up, so that a size named as sufficient is."""
     unit, name = next(((unit, name) for unit, name in NAMED if size >= unit), (1, "B"))
     return f"{ceil(10 * size / unit) / 10:g}{name}"

@@ -1,4 +1,4 @@
-"""Arrays that are used again: for small problems fresh memory, got page by page, costs more than the arithmetic."""
+"""Arrays that are reused. For small problems, allocating fresh pages costs more than the arithmetic."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from contextlib import suppress
 
 import numpy as np
 
-MOST = 1 << 21  # numbers that are kept: 16 MB
-LENT = 1 << 26  # bytes that are lent again,
-SOME = 2  # times so many
+MOST_KEPT_NUMBERS = 1 << 21  # Larger arrays (16 MB) are not kept for reuse.
+MOST_REUSED_BYTES = 1 << 26  # Larger pieces of memory are not lent a second time.
+KEPT_PIECES = 2  # Free pieces of memory that a lender keeps.
 
 
 class Kept(threading.local):
-    """What each thread has kept."""
+    """The arrays that each thread keeps for reuse."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
@@ -29,11 +29,11 @@ kept = Kept()
 
 
 def scratch(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Zeros, for a purpose: the same array as the last time in this thread, so nothing may hold on to it."""
+    """Return an array of zeros. This thread gets the same array for the same purpose: do not keep references."""
     array = kept.arrays.get(purpose)
     if array is None or array.shape != shape:
         array = np.zeros(shape)
-        if array.size <= MOST:
+        if array.size <= MOST_KEPT_NUMBERS:
             kept.arrays[purpose] = array
         return array
     array.fill(0.0)
@@ -41,34 +41,34 @@ def scratch(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 class Lender:
-    """Memory that is lent to an object as long as it lives, and then to the next one; some of it is kept for that."""
+    """Lends memory to an object for its lifetime, and then to the next one. It keeps a few free pieces."""
 
-    def __init__(self, some: int = SOME, waste: float = math.inf) -> None:
+    def __init__(self, some: int = KEPT_PIECES, waste: float = math.inf) -> None:
         self.some, self.waste = some, waste
         self.lock, self.free = threading.Lock(), list[mmap.mmap]()
         self.returned: deque[mmap.mmap] = deque()
 
     def lend(self, to: object | None, size: int, dtype: type) -> np.ndarray:
-        """An array with whatever is in it; the system hands out new pages one by one as they are written to.
+        """Return an uninitialised array that belongs to `to`, or to the array itself and its views if `to` is None.
 
-        Without an object it is lent to the array itself, and whatever is a view of it.
+        The system allocates new pages only when they are written to.
         """
         needed = max(size, 1) * np.dtype(dtype).itemsize
         memory = self.held(needed) or untouched(needed)
         array: np.ndarray = np.frombuffer(memory, dtype, count=size)
-        if len(memory) <= LENT:  # what is called at the end may be so at any moment: no lock, nothing else
+        if len(memory) <= MOST_REUSED_BYTES:  # a finaliser can run at any moment, so it must not take a lock
             weakref.finalize(array if to is None else to, self.returned.append, memory).atexit = False
         return array
 
     def lend_pairs(self, size: int, values: type, indices: type) -> tuple[np.ndarray, np.ndarray]:
-        """Room for so many values with their indices, of one of few sizes, so that others like it will do next time."""
+        """Return uninitialised values and indices. Their memory has one of few sizes, so that it can be reused."""
         middle = size * np.dtype(values).itemsize
         end = middle + size * np.dtype(indices).itemsize
-        both = self.lend(None, 1 << max(end, 1).bit_length(), np.uint8)  # what is not written to takes no memory
+        both = self.lend(None, 1 << max(end, 1).bit_length(), np.uint8)  # unused pages take no memory
         return both[:middle].view(values), both[middle:end].view(indices)
 
     def held(self, needed: int) -> mmap.mmap | None:
-        """What is free and large enough; of what is free and not far too large, the largest few are kept."""
+        """Return a free piece that is large enough, or None. Keep only the largest few that waste little."""
         with self.lock:
             while self.returned:
                 self.free.append(self.returned.popleft())
@@ -82,7 +82,7 @@ lender = Lender()
 
 
 def untouched(size: int) -> mmap.mmap:
-    """Bytes; as shared memory, the default, they would cost more."""
+    """Return fresh memory. It is private, because shared memory, the default, is slower."""
     private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
     try:
         return mmap.mmap(-1, size, **private)
@@ -91,9 +91,9 @@ def untouched(size: int) -> mmap.mmap:
 
 
 def reserved(size: int, kind: type, huge: bool = False) -> np.ndarray:
-    """Room for so many numbers, all 0, which takes memory only where something is written.
+    """Return an array of zeros that takes memory only where something is written.
 
-    In huge pages, where there are such, it takes it by megabytes, and reaching for numbers here and there is faster.
+    With huge pages, if available, it takes memory in megabytes, and random access is faster.
     """
     size = max(int(size), 1)
     memory = untouched(size * np.dtype(kind).itemsize)
@@ -104,11 +104,11 @@ def reserved(size: int, kind: type, huge: bool = False) -> np.ndarray:
 
 
 class FileMap(mmap.mmap):
-    """A file in the place of memory."""
+    """A memory-mapped file."""
 
 
 def memory_of(array: np.ndarray) -> object:
-    """What the numbers of an array lie in."""
+    """Return the object that owns the memory of an array."""
     memory: object = array
     while isinstance(memory, np.ndarray):
         memory = memory.base
@@ -116,22 +116,22 @@ def memory_of(array: np.ndarray) -> object:
 
 
 def forget(array: np.ndarray) -> None:
-    """Let the file of an array, if it lies in one, have back what memory holds of it."""
+    """Drop the cached pages of a file-backed array."""
     memory = memory_of(array)
     if isinstance(memory, FileMap) and hasattr(memory, "madvise"):
         memory.madvise(mmap.MADV_DONTNEED)
 
 
 def tidy() -> None:
-    """Give the system back what was freed and is still kept, by the C library and by Arrow, for whoever comes next."""
+    """Return to the system the memory that the C library and Arrow have freed but still hold."""
     if arrow := sys.modules.get("pyarrow"):
         arrow.default_memory_pool().release_unused()
-    with suppress(OSError, AttributeError, TypeError):  # no such library, or not such a one
+    with suppress(OSError, AttributeError, TypeError):  # not the GNU C library
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def release(array: np.ndarray, size: int) -> None:
-    """Give back the memory of a `reserved` array behind its first numbers; they are 0 again."""
+    """Return the memory of a `reserved` array after its first `size` numbers; these become 0 again."""
     memory = memory_of(array)
     start = -(-size * array.itemsize // mmap.PAGESIZE) * mmap.PAGESIZE
     if isinstance(memory, mmap.mmap) and hasattr(memory, "madvise") and start < len(memory):
@@ -139,11 +139,11 @@ def release(array: np.ndarray, size: int) -> None:
 
 
 def room(purpose: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array of a type and shape with whatever is in it, in the memory of the last one for the same purpose."""
+    """Return an uninitialised array that reuses the memory of the last one for the same purpose."""
     size, name = math.prod(shape), purpose + dtype.char
     array = kept.arrays.get(name)
     if array is None or array.size < size:
         array = np.empty(size, dtype)
-        if size <= MOST:
+        if size <= MOST_KEPT_NUMBERS:
             kept.arrays[name] = array
     return array[:size].reshape(shape)

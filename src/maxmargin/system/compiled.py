@@ -1,8 +1,8 @@
-"""Compiled Python, with a cache of machine code that cannot go stale.
+"""Functions compiled by Numba, with a cache of machine code that cannot become stale.
 
-Numba's own cache looks only at the file of the function that was compiled: an edit in a module it imports, or an
-upgrade in place, would go on running the old machine code. Here the cache lives in a folder named after a digest
-of every source file of the package, so other sources mean another folder.
+Numba's cache checks only the file of the compiled function. After an edit in a module that it imports, or an upgrade,
+it would still run the old machine code. So the cache folder is named after a digest of all source files of the package:
+changed sources use another folder.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from typing import Any
 import numba
 from numba.extending import overload
 
-UNUSED_SECONDS = 30 * 24 * 3600
+UNUSED_SECONDS = 30 * 24 * 3600  # Machine code of other versions is removed after a month without use.
 DIGEST = re.compile("[0-9a-f]{20}")
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` on its first call: no GIL held, IEEE division, machine code kept for the next process."""
+    """Compile `function` on its first call, without the GIL, with IEEE division, and cache the machine code."""
     folder = cache_folder()
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = folder
@@ -41,39 +41,39 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` into whatever compiled function calls it: a call would cost as much as a short row."""
+    """Compile `function` inline into its compiled callers: a call would cost as much as a short row."""
     return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)  # type: ignore[no-any-return]
 
 
 def summing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, where sums may be added in any order, so that they are vectorised."""
+    """Like `kernel`, but sums may be reordered, so that they are vectorised."""
     options = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy", "forceinline": True}
     return numba.njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
 
 
 def exact(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, where a product and a sum may be one operation but nothing else may change: rounding is made use of."""
+    """Like `kernel`, but with fused multiply-add. Nothing else may change, because the code relies on rounding."""
     options = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
     return numba.njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
 
 
 def searching(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, where no number is NaN, so that a search for the largest is vectorised."""
+    """Like `kernel`, for numbers that are never NaN, so that a search for the maximum is vectorised."""
     options = {"fastmath": {"nnan", "nsz", "reassoc", "contract"}, "error_model": "numpy", "forceinline": True}
     return numba.njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
 
 
 def inlined(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Say how compiled code does `verb`: by a lambda for the types of its arguments, put where the verb is called.
+    """Declare the compiled implementation of `verb`: a lambda for the argument types, inlined at each call.
 
-    A call with a tuple of arrays counts up and down how often each of them is held, which costs as much as a short row.
-    The lambda takes the tuple apart and calls a compiled function of arrays and numbers, which does not.
+    Passing a tuple of arrays to a function changes their reference counts, which costs as much as a short row. The
+    lambda unpacks the tuple and calls a compiled function of arrays and numbers, which avoids this.
     """
     return overload(verb, inline="always", jit_options={"error_model": "numpy"})  # type: ignore[no-any-return]
 
 
 class Forgiving:
-    """Numba's cache, less its exceptions: what cannot be read is compiled anew, what cannot be written is not kept."""
+    """Numba's cache without its exceptions: unreadable code is compiled again, unwritable code is not cached."""
 
     def __init__(self, kept: Any) -> None:
         self.kept = kept
@@ -82,21 +82,21 @@ class Forgiving:
         return getattr(self.kept, name)
 
     def load_overload(self, *what: Any) -> Any:
-        """The machine code, or None."""
+        """Return the cached machine code, or None."""
         try:
             return self.kept.load_overload(*what)
         except Exception:
             return None
 
     def save_overload(self, *what: Any) -> None:
-        """Keep the machine code, if that is possible."""
+        """Cache the machine code, if possible."""
         with suppress(Exception):
             self.kept.save_overload(*what)
 
 
 @cache
 def cache_folder() -> str:
-    """The folder for these sources' machine code, or "" where none can be written (then nothing is kept)."""
+    """Return the cache folder for the current sources, or "" if none can be written (then nothing is cached)."""
     folder = cache_root() / source_digest()
     try:
         if not folder.exists():
@@ -110,7 +110,7 @@ def cache_folder() -> str:
 
 
 def forget_old_versions(root: Path) -> None:
-    """Remove the machine code of sources that have not run for a while."""
+    """Remove the machine code of versions that have not been used for a month."""
     for folder in root.glob("*"):
         is_ours = DIGEST.fullmatch(folder.name) and folder.is_dir()
         if is_ours and time.time() - folder.stat().st_mtime > UNUSED_SECONDS:
@@ -118,7 +118,7 @@ def forget_old_versions(root: Path) -> None:
 
 
 def cache_root() -> Path:
-    """Where caches go on this system; `MAXMARGIN_CACHE_DIR` overrides."""
+    """Return the folder for caches on this system; `MAXMARGIN_CACHE_DIR` overrides it."""
     if chosen := os.environ.get("MAXMARGIN_CACHE_DIR"):
         return Path(chosen)
     if sys.platform == "win32":
@@ -131,7 +131,7 @@ def cache_root() -> Path:
 
 
 def source_digest() -> str:
-    """A digest of every Python file of the package, by name and content."""
+    """Return a digest of the names and contents of all Python files of the package."""
     package = Path(__file__).parent.parent
     digest = hashlib.blake2b(digest_size=10)
     for path in sorted(package.rglob("*.py")):
@@ -141,5 +141,5 @@ def source_digest() -> str:
 
 
 def holds(value: Any, kind: type) -> bool:
-    """Whether Numba's type `value` is that of the NamedTuple `kind`: how a verb picks its compiled form."""
+    """Whether the Numba type `value` is the NamedTuple `kind`. Verbs choose their implementation by this."""
     return isinstance(value, numba.types.BaseNamedTuple) and value.instance_class is kind

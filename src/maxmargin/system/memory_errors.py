@@ -1,4 +1,4 @@
-"""Memory that is not there, said in one line: how much was asked for, and what to do."""
+"""Running out of memory as an error of one line: how much was requested, and what to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maxmargin.system.threads import free_memory
 
 @contextmanager
 def memory_errors() -> Iterator[None]:
-    """Turn a MemoryError, whose text says what was asked for where that is known, into a DataError."""
+    """Turn a MemoryError, whose text may name the requested size, into a DataError."""
     try:
         yield
     except MemoryError as error:

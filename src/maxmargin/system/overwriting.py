@@ -1,6 +1,6 @@
-"""What an output may replace: a file of its own kind, never one of another kind.
+"""Protection of existing files: an output replaces only a file of its own kind.
 
-An empty file, a pipe or a device holds nothing that could be lost.
+Empty files, pipes and devices may always be written to.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from maxmargin.errors import FileError
 from maxmargin.system.atomic_files import beginning
 from maxmargin.system.tensor_file import read_header
 
-HEAD = 1 << 16  # bytes of a text that are looked at
+HEAD = 1 << 16  # Bytes of a text file that are examined.
 PICTURES = (b"\x89PNG", b"%PDF", b"%!PS", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"II*\x00", b"MM\x00*", b"<?xml", b"<svg")
 COMPRESSED = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 BEGINNINGS = {
@@ -27,7 +27,7 @@ BEGINNINGS = {
 
 
 def check_replaces(path: str | Path, kind: str, is_own: Callable[[Path], bool], force: bool = False) -> None:
-    """Refuse to write over a file that is not of that kind, as `is_own` tells; `force` replaces anything."""
+    """Raise if `path` has content and `is_own` says that it is of another kind; `force` allows anything."""
     target = Path(path)
     if force or not holds_something(target) or is_own(target):
         return
@@ -37,17 +37,17 @@ def check_replaces(path: str | Path, kind: str, is_own: Callable[[Path], bool], 
 
 
 def check_replaces_model(path: str | Path, force: bool = False) -> None:
-    """Refuse to write a model over anything but a model."""
+    """Raise if `path` has content other than a model."""
     check_replaces(path, "a maxmargin model", is_model, force)
 
 
 def check_replaces_checkpoint(path: str | Path, force: bool = False) -> None:
-    """Refuse to write a checkpoint over anything but a checkpoint."""
+    """Raise if `path` has content other than a checkpoint."""
     check_replaces(path, "a maxmargin checkpoint", is_checkpoint, force)
 
 
 def holds_something(path: Path) -> bool:
-    """Whether there is a file with content."""
+    """Whether `path` is a file with content."""
     try:
         return path.is_file() and path.stat().st_size > 0
     except OSError:
@@ -55,7 +55,7 @@ def holds_something(path: Path) -> bool:
 
 
 def described(path: Path) -> str:
-    """What a file is, by its first bytes."""
+    """Describe the kind of a file by its first bytes."""
     if kind := kind_of_tensors(path):
         return f"a maxmargin {kind}"
     head = beginning(path, HEAD)
@@ -64,28 +64,28 @@ def described(path: Path) -> str:
 
 
 def kind_of_tensors(path: Path) -> str:
-    """The kind that a file of maxmargin's states, "" for other files."""
+    """Return the kind stated in a maxmargin file, "" for other files."""
     header = read_header(path)
     return str(header.get("kind", "")) if header else ""
 
 
 def is_model(path: Path) -> bool:
-    """Whether it is a model of maxmargin's: all of its files are models or checkpoints."""
+    """Whether a file is a maxmargin model: a maxmargin file that is not a checkpoint."""
     return bool(kind_of_tensors(path)) and not is_checkpoint(path)
 
 
 def is_checkpoint(path: Path) -> bool:
-    """Whether it is a checkpoint of any run."""
+    """Whether a file is a checkpoint of any run."""
     return kind_of_tensors(path).startswith("checkpoint")
 
 
 def is_picture(path: Path) -> bool:
-    """Whether it is a picture."""
+    """Whether a file is a picture."""
     return beginning(path, 8).startswith(PICTURES)
 
 
 def is_libsvm_data(path: Path) -> bool:
-    """Whether it is LIBSVM data: lines of a label and index:value pairs; compressed text is told by its first bytes."""
+    """Whether a file is LIBSVM data: labels and index:value pairs, or compressed data with the matching suffix."""
     head = beginning(path, 8)
     if compressed := next((ending for start, ending in COMPRESSED.items() if head.startswith(start)), None):
         return path.suffix == compressed
@@ -100,7 +100,7 @@ def is_predictions(path: Path, labels: set[str]) -> bool:
 
 
 def has_numbers(line: str, counts: tuple[int, ...]) -> bool:
-    """Whether a line holds that many numbers, and nothing else."""
+    """Whether a line consists of numbers, and their count is one of `counts`."""
     try:
         return len([float(word) for word in line.split()]) in counts
     except ValueError:
@@ -108,7 +108,7 @@ def has_numbers(line: str, counts: tuple[int, ...]) -> bool:
 
 
 def first_lines(path: Path) -> list[str]:
-    """The first whole lines of a text; none if it is not a text."""
+    """Return the first complete lines of a text file; none if it is not UTF-8 text."""
     head = beginning(path, HEAD)
     if len(head) == HEAD:
         head = head[: head.rfind(b"\n") + 1]

@@ -1,7 +1,7 @@
-"""Asking memory ahead of time.
+"""Memory prefetching in compiled code.
 
-Examples are visited in a random order, so nearly every one of them is a wait for memory; a hint a few visits ahead
-halves the time of a sweep. A hint changes no result.
+Examples are visited in random order, so nearly every visit waits for memory. A prefetch a few visits ahead halves the
+time of a sweep. It changes no result.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-READ, KEEP, DATA = 0, 3, 1
+READ, KEEP, DATA = 0, 3, 1  # Arguments of llvm.prefetch: for reading, keep in all caches, data cache.
 
 
 @intrinsic
 def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Hint, in compiled code, that array[index] of a one-dimensional contiguous array will be wanted soon."""
+    """Prefetch array[index] of a one-dimensional contiguous array, in compiled code."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = make_array(signature.args[0])(context, builder, arguments[0]).data

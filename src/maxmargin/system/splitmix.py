@@ -1,4 +1,4 @@
-"""Random numbers in compiled code: splitmix64, whose state is one number that the caller keeps."""
+"""Random numbers in compiled code: splitmix64. Its state is one number, which the caller keeps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from maxmargin.system.compiled import compiled
 
 @compiled
 def draw_below(state, count):
-    """The next state, and a random whole number from 0 to count − 1."""
+    """Return the next state and a random integer from 0 to count − 1."""
     state = np.uint64(state) + np.uint64(0x9E3779B97F4A7C15)
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,8 +1,8 @@
-"""Temporary files whose writer was killed: a later run recognises and removes them.
+"""Removal of temporary files that a killed process has left behind.
 
-The name of a temporary file holds the process id of its writer, and the writer locks the file while it lives. The
-system drops the lock when the process ends, however it ends. So a file is abandoned if it can be locked and its writer
-is gone. Where that cannot be asked, only a file that is older than a day is abandoned.
+The name of a temporary file contains the process id of its writer, and the writer holds a lock on it. The system
+releases the lock when the process ends. So a file is abandoned if it can be locked and its writer is gone. If the
+system cannot tell, a file is abandoned when it is older than a day.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-ABANDONED_SECONDS = 24 * 3600.0
+ABANDONED_SECONDS = 24 * 3600.0  # Older files are abandoned where locks cannot tell.
 PART_NAME = re.compile(r"\.maxmargin-(?:(\d+)-)?[a-z0-9_]{8}\.part")
 FOLDER_NAME = re.compile(r"maxmargin-(\d+)-[a-z0-9_]{8}")
 
 
 def new_part(folder: Path) -> tuple[int, str]:
-    """A locked temporary file in a folder, open for writing: its handle and its name."""
+    """Create a locked temporary file in a folder; return its file descriptor and its name."""
     sweep(folder, PART_NAME)
     handle, name = tempfile.mkstemp(dir=folder, prefix=f".maxmargin-{os.getpid()}-", suffix=".part")
     lock(handle)
@@ -35,7 +35,7 @@ def new_part(folder: Path) -> tuple[int, str]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A locked temporary folder that is removed after the block."""
+    """Create a locked temporary folder that is removed after the block."""
     sweep(Path(tempfile.gettempdir()), FOLDER_NAME)
     with tempfile.TemporaryDirectory(prefix=f"maxmargin-{os.getpid()}-") as name:
         if sys.platform == "win32":
@@ -50,7 +50,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def sweep(folder: Path, pattern: re.Pattern[str]) -> None:
-    """Remove what killed processes of this user have left in a folder."""
+    """Remove files that killed processes of this user have left in a folder."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             named = pattern.fullmatch(entry.name)
@@ -59,7 +59,7 @@ def sweep(folder: Path, pattern: re.Pattern[str]) -> None:
 
 
 def abandoned(entry: os.DirEntry[str], writer: str | None) -> bool:
-    """Whether nobody writes it any more; `writer` is the process id in its name."""
+    """Whether the writer of a file is gone; `writer` is the process id in its name."""
     try:
         status = entry.stat(follow_symlinks=False)
         old = time.time() - status.st_mtime > ABANDONED_SECONDS
@@ -74,7 +74,7 @@ def abandoned(entry: os.DirEntry[str], writer: str | None) -> bool:
 
 
 def remove(entry: os.DirEntry[str]) -> None:
-    """Remove a file or a folder; one that resists stays."""
+    """Remove a file or a folder; ignore failures."""
     if entry.is_dir(follow_symlinks=False):
         shutil.rmtree(entry.path, ignore_errors=True)
     else:
@@ -83,14 +83,14 @@ def remove(entry: os.DirEntry[str]) -> None:
 
 
 def lock(handle: int) -> None:
-    """Lock an open file for as long as the process lives, on file systems that have locks."""
+    """Lock an open file for the lifetime of the process, if the file system supports locks."""
     if sys.platform != "win32":
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def can_lock(path: str) -> bool | None:
-    """Whether a file can be locked; None where the file system cannot tell."""
+    """Whether a file can be locked; None if the file system cannot tell."""
     if sys.platform == "win32":
         return None
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -107,7 +107,7 @@ def can_lock(path: str) -> bool | None:
 
 
 def is_alive(process: int) -> bool:
-    """Whether a process of that id runs; not for Windows, where asking would end it."""
+    """Whether a process with this id is running. Not for Windows, where os.kill would end it."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""maxmargin's files: arrays and JSON in one safetensors file, of a stated kind and version. None holds code."""
+"""The files of maxmargin: arrays and JSON metadata in a safetensors file with a kind and a version, without code."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from maxmargin.errors import FileError
 from maxmargin.system.atomic_files import beginning, replacing
 
-VERSION = 1
-KEY = "maxmargin"
-ALIGNED = 8
-LONGEST_HEADER = 100_000_000  # bytes; the safetensors format allows no more
+VERSION = 1  # Of the file format.
+KEY = "maxmargin"  # Of the header in the safetensors metadata.
+ALIGNMENT = 8  # Bytes: the arrays start at a multiple of the largest item size.
+LONGEST_HEADER = 100_000_000  # Bytes; the limit of the safetensors format.
 TYPES = {
     "f8": "F64", "f4": "F32", "i8": "I64", "i4": "I32", "i2": "I16", "i1": "I8",
     "u8": "U64", "u4": "U32", "u2": "U16", "u1": "U8", "b1": "BOOL",
@@ -23,26 +23,26 @@ TYPES = {
 
 
 def write_tensors(path: str | Path, kind: str, tensors: dict[str, np.ndarray], metadata: dict[str, Any]) -> None:
-    """Write arrays and words, atomically, without a copy of the arrays; the same content gives the same bytes."""
-    names = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))  # wide numbers first: all are aligned
+    """Write arrays and metadata atomically, without copying the arrays. The same content gives the same bytes."""
+    names = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))  # wide types first: all are aligned
     tensors = {name: np.ascontiguousarray(tensors[name]) for name in names}
-    said = json.dumps(metadata, sort_keys=True)
-    header = {"kind": kind, "version": VERSION, "words": said, "digest": digest(said, tensors)}
+    text = json.dumps(metadata, sort_keys=True)
+    header = {"kind": kind, "version": VERSION, "words": text, "digest": digest(text, tensors)}
     described: dict[str, Any] = {"__metadata__": {KEY: json.dumps(header, sort_keys=True)}}
     end = 0
     for name, value in tensors.items():
         start, end = end, end + value.nbytes
         described[name] = {"dtype": TYPES[value.dtype.str[1:]], "shape": value.shape, "data_offsets": [start, end]}
-    text = json.dumps(described, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % ALIGNED)
+    head = json.dumps(described, separators=(",", ":")).encode()
+    head += b" " * (-len(head) % ALIGNMENT)
     with replacing(path) as stream:
-        stream.write(len(text).to_bytes(8, "little") + text)
+        stream.write(len(head).to_bytes(8, "little") + head)
         for value in tensors.values():
             stream.write(value.reshape(-1).view(np.uint8).data)
 
 
 def read_tensors(path: str | Path, kind: str, *others: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read what `write_tensors` wrote, of this kind or another one; anything else is refused in one line."""
+    """Read a file written by `write_tensors`; raise unless it is of this kind or one of the others."""
     header, tensors = _open(Path(path), kind)
     if header.get("kind") not in (kind, *others):
         raise FileError(f"{path}: is a maxmargin {header.get('kind')}, not a {kind}")
@@ -57,18 +57,20 @@ def read_tensors(path: str | Path, kind: str, *others: str) -> tuple[dict[str, n
 
 
 def metadata_in(path: str | Path, text: Any, kind: str) -> dict[str, Any]:
-    """The JSON object among the metadata."""
+    """Return the JSON object of the metadata."""
     try:
         found = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise FileError(f"{path}: the {kind} has metadata that are no JSON: it was not written by maxmargin") from error
+        raise FileError(
+            f"{path}: the {kind} has metadata that are not JSON: it was not written by maxmargin"
+        ) from error
     if not isinstance(found, dict):
-        raise FileError(f"{path}: the {kind} has metadata that are no object: it was not written by maxmargin")
+        raise FileError(f"{path}: the {kind} has metadata that are not a JSON object: it was not written by maxmargin")
     return found
 
 
 def read_header(path: str | Path) -> dict[str, Any]:
-    """Kind, version and words of a file, without its arrays; nothing for a file that `write_tensors` did not write."""
+    """Return kind, version and metadata of a file, without its arrays; {} if `write_tensors` did not write it."""
     try:
         with Path(path).open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
@@ -81,7 +83,7 @@ def read_header(path: str | Path) -> dict[str, Any]:
 
 
 def digest(metadata: str, tensors: dict[str, np.ndarray]) -> str:
-    """A digest of all that a file says, so that a bit that flips is noticed."""
+    """Return a digest of the contents, to detect damage."""
     found = hashlib.blake2b(metadata.encode(), digest_size=16)
     for name in sorted(tensors):
         found.update(f"{name} {tensors[name].dtype.str} {tensors[name].shape}".encode())
@@ -110,11 +112,11 @@ def _open(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]
     except FileError:
         raise
     except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise FileError(f"{path}: is not a maxmargin {kind}, or it is cut short or damaged ({said})") from error
+        cause = " ".join(str(error).split())[:200]
+        raise FileError(f"{path}: is not a maxmargin {kind}, or it is cut short or damaged ({cause})") from error
 
 
 def looks_like_tensors(path: str | Path) -> bool:
-    """Whether a file begins as a safetensors file does: eight bytes of length, then a JSON object."""
+    """Whether a file starts like a safetensors file: eight bytes of length, then a JSON object."""
     head = beginning(path, 9)
     return len(head) == 9 and head[8:] == b"{" and int.from_bytes(head[:8], "little") < 1 << 32

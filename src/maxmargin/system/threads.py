@@ -1,4 +1,4 @@
-"""The machine: how many threads to use, work shared among them, and how much memory is free."""
+"""The number of threads, work shared among them, and the amount of free memory."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from typing import Any, TypeVar
 
 from maxmargin.errors import ParameterError
 
-CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-USED = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"}
+CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+CONTAINER_USAGE = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"}
 A = TypeVar("A")
 B = TypeVar("B")
-SOME_MEMORY = 4 << 30  # bytes, where the system does not say
+ASSUMED_MEMORY = 4 << 30  # Bytes, if the system does not report its memory.
 
 
 def all_cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def thread_count(threads: Any) -> int:
-    """As many as asked for; all cores if nothing was."""
+    """Return the requested number of threads; all cores for None."""
     if threads is None:
         return all_cores()
     if isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1:
@@ -38,27 +38,27 @@ def thread_count(threads: Any) -> int:
 
 
 def free_memory() -> float:
-    """Bytes that could be had without taking them from another program, nor more than a container is allowed."""
+    """Return the bytes that are available, within the limit of a container."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         free = next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
     except (OSError, StopIteration, ValueError):
-        free = physical_memory() or SOME_MEMORY
-    return min([free, *map(left_of, CONTAINER)])
+        free = physical_memory() or ASSUMED_MEMORY
+    return min([free, *map(left_of, CONTAINER_LIMITS)])
 
 
 def total_memory() -> float:
-    """Bytes that the machine has, or a container is allowed; infinite where the system does not say."""
-    return min([physical_memory() or math.inf, *map(limit_of, CONTAINER)])
+    """Return the bytes of the computer or of its container; infinity if unknown."""
+    return min([physical_memory() or math.inf, *map(limit_of, CONTAINER_LIMITS)])
 
 
 def physical_memory() -> int:
-    """Bytes of the machine; 0 where the system does not say."""
+    """Return the bytes of physical memory; 0 if unknown."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
 
 
 def limit_of(limit: Path) -> float:
-    """What a container is allowed; infinite where there is no limit."""
+    """Return the memory limit of a container; infinity if there is none."""
     try:
         return int(limit.read_text())
     except (OSError, ValueError):
@@ -66,38 +66,38 @@ def limit_of(limit: Path) -> float:
 
 
 def left_of(limit: Path) -> float:
-    """What a container's limit leaves; infinite where there is none."""
+    """Return the unused part of a container's memory limit; infinity if there is none."""
     try:
-        return max(limit_of(limit) - int(limit.with_name(USED[limit.name]).read_text()), 0)
+        return max(limit_of(limit) - int(limit.with_name(CONTAINER_USAGE[limit.name]).read_text()), 0)
     except (OSError, ValueError):
         return math.inf
 
 
 @cache
 def pool(threads: int) -> ThreadPoolExecutor:
-    """So many threads, started once: starting them takes longer than a pass over small data."""
+    """Return a pool of threads, started once: starting them takes longer than a pass over small data."""
     return ThreadPoolExecutor(threads)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=pool.cache_clear)  # the threads of a parent do not run in its child
+    os.register_at_fork(after_in_child=pool.cache_clear)  # threads do not survive a fork
 
 
 def libraries() -> Any:
-    """The libraries that have threads of their own; SciPy brings one more when it is first needed."""
+    """Return a controller of the libraries with their own threads. SciPy loads another one when first used."""
     return libraries_beside("scipy.linalg" in sys.modules)
 
 
 @cache
 def libraries_beside(_scipy: bool) -> Any:
-    """All of them that are there by now: looking for them takes a millisecond."""
+    """Return a controller of the libraries loaded so far. It is cached: finding them takes a millisecond."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 class Single:
-    """BLAS on one thread, as long as anybody wants it so."""
+    """A reentrant context in which BLAS uses one thread."""
 
     def __init__(self) -> None:
         self.lock, self.wanted = Lock(), 0
@@ -116,12 +116,12 @@ class Single:
                 self.limits.restore_original_limits()
 
 
-blas_on_one_thread = Single()  # its own threads, once woken, go round for a while and take a core from ours
+blas_on_one_thread = Single()  # idle BLAS threads spin for a while and slow ours down
 
 
 @contextmanager
 def blas_on(threads: int) -> Iterator[None]:
-    """BLAS on so many threads, even while it is held to one: for something large that it does alone."""
+    """A context in which BLAS uses several threads, also inside `blas_on_one_thread`: for one large operation."""
     if threads == 1:
         yield
         return
@@ -130,7 +130,7 @@ def blas_on(threads: int) -> Iterator[None]:
 
 
 def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) -> None:
-    """Call work(item) for each, on `threads` threads, this one among them: whoever is free takes the next."""
+    """Call work(item) for each item on `threads` threads, including this one. A free thread takes the next item."""
     if threads == 1 or len(items) <= 1:
         for item in items:
             work(item)
@@ -141,12 +141,12 @@ def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) 
         while waiting:
             try:
                 item = waiting.popleft()
-            except IndexError:  # another one was quicker
+            except IndexError:  # another thread took the last item
                 return
             try:
                 work(item)
             except BaseException:
-                waiting.clear()  # an error, or Ctrl-C: nobody goes on
+                waiting.clear()  # an error or Ctrl-C: all threads stop
                 raise
 
     others = [pool(threads).submit(share) for _ in range(min(threads, len(items)) - 1)]
@@ -161,7 +161,7 @@ def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) 
 
 
 def in_turn(function: Callable[[A], B]) -> Callable[[A], B]:
-    """The same, but never called on two threads at once."""
+    """Wrap a function so that it never runs on two threads at once."""
     lock = Lock()
 
     def called(item: A) -> B:
@@ -172,9 +172,10 @@ def in_turn(function: Callable[[A], B]) -> Callable[[A], B]:
 
 
 def in_order(function: Callable[[A], B], items: Iterable[A], helpers: int) -> Generator[tuple[A, B]]:
-    """Each item with its answer, in order: found by so many threads beside this one, one item ahead of them at most.
+    """Yield each item with function(item), in order, computed by `helpers` further threads.
 
-    Without helpers this thread finds it. The items are drawn by this thread always.
+    At most one item more than there are helpers is in progress. This thread always draws the items; without helpers it
+    also calls the function.
     """
     if not helpers:
         yield from ((item, function(item)) for item in items)
@@ -194,7 +195,7 @@ def in_order(function: Callable[[A], B], items: Iterable[A], helpers: int) -> Ge
 
 
 def wait_for(begun: Sequence[Future]) -> None:
-    """Until all have ended, whatever comes in between: they write where the caller will go on."""
+    """Wait until all have ended, even after an interrupt: they write to arrays of the caller."""
     try:
         wait(begun)
     except BaseException:

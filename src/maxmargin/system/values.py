@@ -1,4 +1,4 @@
-"""What counts as a number, a truth value or a name where a user gives one; numbers of NumPy are numbers."""
+"""Type checks of parameters: numbers (including those of NumPy), booleans and column names."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from maxmargin.errors import ParameterError
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a real number."""
+    """Whether a value is a real number; booleans are not."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def is_whole(value: Any) -> bool:
-    """Whether it is an integer."""
+    """Whether a value is an integer; booleans are not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def check_flag(name: str, value: Any) -> None:
-    """True or false, and nothing that only looks like it."""
+    """Raise unless a value is a boolean; 0 and 1 are not."""
     if not isinstance(value, (bool, np.bool_)):
         raise ParameterError(f"{name}={value!r} must be True or False")
 
 
 def check_column(name: str, value: Any) -> None:
-    """The name of a column, or none."""
+    """Raise unless a value is text or None."""
     if value is not None and not isinstance(value, str):
         raise ParameterError(f"{name}={value!r} must be the name of a column")
