@@ -18,7 +18,8 @@ from report import DATA, heading, publish, table
 
 import maxmargin
 from maxmargin.data.take import take
-from maxmargin.loop.solve import Limits, solve
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import certify
 from maxmargin.problems.linear import Problem, pose
 from maxmargin.solvers import base, find_solver

@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 
 from maxmargin.cli import main
-from maxmargin.loop import solve
-from maxmargin.loop import streaming as out_of_core
+from maxmargin.loop import saving
 
 if __name__ == "__main__":
-    for module in (solve, out_of_core):
-        if not hasattr(module, "CHECKPOINT_SECONDS"):
-            sys.exit(f"{module.__name__} has no CHECKPOINT_SECONDS: kills would seldom meet a checkpoint")
-        module.CHECKPOINT_SECONDS = 0.1  # type: ignore[attr-defined]
+    for name, value in (("CHECKPOINT_SECONDS", 0.1), ("SHARE", 0.0)):
+        if not hasattr(saving, name):
+            sys.exit(f"{saving.__name__} has no {name}: kills would seldom meet a checkpoint")
+        setattr(saving, name, value)
     sys.exit(main())

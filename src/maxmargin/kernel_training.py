@@ -17,7 +17,9 @@ from maxmargin.data.take import read_only, take
 from maxmargin.kernels.functions import Kernel, Precomputed, kernel_centre
 from maxmargin.kernels.points import matrix_of
 from maxmargin.loop.interrupts import noticed
-from maxmargin.loop.solve import Keeping, Limits, Outcome
+from maxmargin.loop.saving import Keeping
+from maxmargin.loop.solve import Outcome
+from maxmargin.loop.stopping import Limits
 from maxmargin.models.kernel import kernel_model_of
 from maxmargin.models.kernel_function import kernel_function_of
 from maxmargin.models.probabilities import FOLDS, fit_sigmoid, folds_of

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.labels import show, sides, signs
-from maxmargin.loop.solve import Callback, Keeping, Limits, Outcome, check_keeping, solve
+from maxmargin.loop.saving import Keeping
+from maxmargin.loop.solve import Callback, Outcome, check_keeping, solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem, check_both_classes
 from maxmargin.solvers.base import Solver

@@ -30,7 +30,8 @@ from maxmargin.data.take import take
 from maxmargin.errors import DataError, MaxmarginError, ParameterError, RefusedError
 from maxmargin.loop.interrupts import noticed
 from maxmargin.loop.record import Record
-from maxmargin.loop.solve import Limits, Outcome, solve
+from maxmargin.loop.solve import Outcome, solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.parameters import FILES, PARAMETERS, names_of
 from maxmargin.problems.certificate import Certified
 from maxmargin.problems.linear import Problem, pose

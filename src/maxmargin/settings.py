@@ -18,7 +18,8 @@ from maxmargin.data.files import check_way, is_file
 from maxmargin.errors import ParameterError
 from maxmargin.kernels.approximation import Approximation, check_components, checked_approximation
 from maxmargin.kernels.functions import NAMES, check_gamma, checked_degree, checked_number, gamma_of
-from maxmargin.loop.solve import Keeping, Limits
+from maxmargin.loop.saving import Keeping
+from maxmargin.loop.stopping import Limits
 from maxmargin.parameters import PARAMETERS, is_given
 from maxmargin.problems.formulations import check_nu
 from maxmargin.problems.linear import check_bias, penalty

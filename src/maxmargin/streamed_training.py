@@ -25,7 +25,8 @@ from maxmargin.data.tables.block_file import convert
 from maxmargin.data.tables.source import TableSource
 from maxmargin.errors import DataError, MaxmarginError, ParameterError
 from maxmargin.loop.interrupts import noticed, postponed
-from maxmargin.loop.solve import Keeping, Limits
+from maxmargin.loop.saving import Keeping
+from maxmargin.loop.stopping import Limits
 from maxmargin.loop.streaming import PIECES, StreamedOutcome, StreamingRun, check_keeping, run_identity
 from maxmargin.models.linear import LinearModel
 from maxmargin.multiclass import own_file, time_shares

@@ -145,7 +145,8 @@ def test_a_full_disk_for_the_checkpoint_costs_no_model(here, capsys, options):
 
 
 def test_a_folder_that_vanishes_costs_no_model(here, monkeypatch):
-    monkeypatch.setattr("maxmargin.loop.solve.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("maxmargin.loop.saving.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("maxmargin.loop.saving.SHARE", 0.0)
     Path("folder").mkdir()
 
     def vanish(record):

@@ -9,9 +9,11 @@ import pytest
 from problems import EVERY_LOSS, overlapping, posed
 
 from maxmargin.errors import FileError
-from maxmargin.loop import solve as solve_module
+from maxmargin.loop import saving
 from maxmargin.loop.interrupts import noticed
-from maxmargin.loop.solve import Keeping, Limits, solve
+from maxmargin.loop.saving import Keeping
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.solvers import SOLVERS
 from maxmargin.status import ADVICE, SEVERITY, Status
 from maxmargin.training import train
@@ -134,7 +136,8 @@ def test_resuming_a_finished_run_is_instant_and_a_finer_tolerance_goes_on(tmp_pa
 
 
 def test_checkpoints_are_written_while_training_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(solve_module, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(saving, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(saving, "SHARE", 0.0)
     path = tmp_path / "run.checkpoint"
     found = []
     run(slow_problem(), Limits(tol=1e-15, max_epochs=5), callback=lambda r: found.append(path.exists()) or False,

@@ -10,7 +10,8 @@ from maxmargin.data.take import take
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.kernels import tiles as kernel_blocks
 from maxmargin.kernels.functions import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
-from maxmargin.loop.solve import Limits, solve
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.formulations import c_svc, epsilon_svr, nu_svc, nu_svr, one_class
 from maxmargin.problems.kernel import KernelProblem, best_offsets, bias_and_width

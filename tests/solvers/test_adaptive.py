@@ -6,7 +6,8 @@ from problems import EVERY_BIAS, EVERY_LOSS, STORAGES, overlapping, posed
 from scipy import sparse
 
 from maxmargin.errors import ParameterError
-from maxmargin.loop.solve import Limits, solve
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.solvers import find_solver
 from maxmargin.solvers.parts.primal_objective import Primal
 from maxmargin.solvers.stochastic.adaptive import MEMORY, STEPS, Velocity, walk

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from problems import EVERY_BIAS, EVERY_LOSS, overlapping, posed
 
-from maxmargin.loop.solve import Limits, solve
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import primal_of
 from maxmargin.solvers import SOLVERS, find_solver
 from maxmargin.solvers.parts import cocoa as sharing

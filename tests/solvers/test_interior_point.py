@@ -7,7 +7,8 @@ from troubles import TROUBLES, all_units, units
 
 import maxmargin
 from maxmargin.choose import choose
-from maxmargin.loop.solve import Limits, solve
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.dual import interior_point
 

@@ -9,7 +9,8 @@ import maxmargin
 from maxmargin import ParameterError, RefusedError
 from maxmargin.data.take import take
 from maxmargin.kernels.functions import Gaussian
-from maxmargin.loop.solve import Limits, solve
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.problems.formulations import c_svc
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.solvers import WITH_KERNELS, find_solver

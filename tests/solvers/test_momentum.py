@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from problems import EVERY_BIAS, EVERY_LOSS, STORAGES, overlapping, posed
 
-from maxmargin.loop.solve import Limits, solve
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import primal_of
 from maxmargin.solvers import find_solver
 from maxmargin.solvers.dual.dual_coordinate import LATE, bias_curvature

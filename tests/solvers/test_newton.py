@@ -11,7 +11,8 @@ from maxmargin.data import gram
 from maxmargin.data.gram import weighted_gram
 from maxmargin.data.passes import curved
 from maxmargin.data.take import take
-from maxmargin.loop.solve import Limits, solve
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point, certify, primal_of
 from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.parts import newton_system

@@ -6,7 +6,8 @@ from problems import EVERY_BIAS, EVERY_LOSS, overlapping, posed
 
 from maxmargin.choose import choose
 from maxmargin.errors import RefusedError
-from maxmargin.loop.solve import Limits, solve
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.solvers import SOLVERS, WITH_KERNELS
 from maxmargin.solvers.pairings import PAIRINGS, refusal
 

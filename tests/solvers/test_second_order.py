@@ -9,7 +9,8 @@ from maxmargin.choose import choose
 from maxmargin.data.pick import pick
 from maxmargin.data.rows import count_rows
 from maxmargin.data.take import take
-from maxmargin.loop.solve import Limits, solve
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point, certify
 from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.parts import newton_system

@@ -5,7 +5,9 @@ import pytest
 from problems import EVERY_BIAS, EVERY_LOSS, STORAGES, overlapping, posed, reference_optimum
 
 from maxmargin.errors import ParameterError
-from maxmargin.loop.solve import Keeping, Limits, solve
+from maxmargin.loop.saving import Keeping
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point, certify, primal_of
 from maxmargin.problems.losses import Hinge
 from maxmargin.solvers import SOLVERS, find_solver

@@ -30,7 +30,7 @@ LOOP = ("next_certificate", "ask", "stale", "ended", "seconds")  # what a run ke
 
 
 @dataclass(eq=False)
-class Run:
+class RunState:
     """All that a run needs to go on as if nothing had happened."""
 
     state: Any
@@ -44,7 +44,7 @@ class Run:
     history: list[Record] = field(default_factory=list)
 
 
-def save_run(path: Path, run: Run, identity: dict[str, Any]) -> None:
+def save_run(path: Path, run: RunState, identity: dict[str, Any]) -> None:
     """Write the run, atomically."""
     state = {item.name: getattr(run.state, item.name) for item in fields(run.state)}
     tensors = {f"state.{name}": value for name, value in state.items() if isinstance(value, np.ndarray)}
@@ -61,7 +61,7 @@ def save_run(path: Path, run: Run, identity: dict[str, Any]) -> None:
     write_tensors(path, KIND, tensors, metadata)
 
 
-def load_run(path: Path, fresh: Any, problem: Problem | KernelProblem, identity: dict[str, Any]) -> Run:
+def load_run(path: Path, fresh: Any, problem: Problem | KernelProblem, identity: dict[str, Any]) -> RunState:
     """Read a run, if it is one of this problem, solver and seed; its parts must be like those of a `fresh` state."""
     tensors, metadata = read_tensors(path, KIND)
     with refusing(path):
@@ -70,7 +70,7 @@ def load_run(path: Path, fresh: Any, problem: Problem | KernelProblem, identity:
         check_state(fresh, arrays, metadata["state"], problem)
         rng = np.random.default_rng()
         rng.bit_generator.state = metadata["rng"]
-        run = Run(type(fresh)(**arrays, **metadata["state"]), rng)
+        run = RunState(type(fresh)(**arrays, **metadata["state"]), rng)
         check_loop(metadata["loop"], {name: getattr(run, name) for name in LOOP})
         best = metadata.get("best")
         if best:

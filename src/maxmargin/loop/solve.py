@@ -19,7 +19,6 @@ of it and nothing becomes better.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
@@ -30,9 +29,12 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.errors import CheckpointWarning, DataError, FileError, RefusedError
-from maxmargin.loop.checkpoint import KIND, Run, check_own, fingerprint, load_run, save_run
+from maxmargin.errors import DataError, RefusedError
+from maxmargin.loop.checkpoint import KIND, RunState, check_own, fingerprint, load_run, save_run
+from maxmargin.loop.clock import Clock
 from maxmargin.loop.record import Record
+from maxmargin.loop.saving import Keeping, Saving
+from maxmargin.loop.stopping import LEAST_PROGRESS, Limits, hopeless, progressed
 from maxmargin.problems.certificate import Certificate, Certified, Point, certify, joined
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.kernel_certificate import certify_kernel
@@ -47,13 +49,10 @@ from maxmargin.system.threads import blas_on_one_thread
 SPACING = 1.15
 SELDOM = 1.5
 AT_FIRST = 8.0  # epochs that an estimate may pass without a certificate
-CHECKPOINT_SECONDS = 30.0
 STALE_CERTIFICATES = 16  # at 15 % apart: ten times as many epochs without any progress,
 STALE_ESTIMATES = 6  # as many at 50 % apart,
 STALE_ROUNDING = 2  # and fewer where rounding hides whatever progress there may be
-LEAST_PROGRESS = 1e-4  # of the gap,
-LEAST_IN_A_BLUR = 0.1  # where rounding moves both objectives up and down
-BEYOND_ROUNDING = 1e-9
+LEAST_IN_A_BLUR = 0.1  # of the gap, as progress, where rounding moves both objectives up and down
 ROUNDING = 1e-15
 FREE_WORK = 1_000_000  # numbers visited: a few milliseconds
 FREE_EPOCHS = 1000
@@ -63,15 +62,6 @@ FINAL = (Status.CONVERGED, Status.STALLED, Status.ROUNDING, Status.DIVERGED, *PR
 
 Callback = Callable[[Record], Any]
 Watch = Callable[[Record, Certified], Any]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When to stop."""
-
-    tol: float = 1e-4
-    max_seconds: float | None = None
-    max_epochs: float | None = None
 
 
 @dataclass(eq=False)
@@ -94,15 +84,6 @@ class Outcome:
         return self.status.advice
 
 
-@dataclass(frozen=True)
-class Keeping:
-    """Where a run is kept, and whether to go on from what is there."""
-
-    checkpoint: Path | None = None
-    resume: bool = False
-    force: bool = False  # whether to replace a checkpoint of another run
-
-
 def check_keeping(problem: Problem | KernelProblem, solver: Solver, seed: int, keeping: Keeping) -> None:
     """Refuse to replace anything but a checkpoint of this run, before any work is done."""
     path = keeping.checkpoint
@@ -122,7 +103,7 @@ def solve(
     warm: Point | None = None,
     watch: Watch | None = None,
 ) -> Outcome:
-    """Run `solver` on `problem`, from `warm` if given, until a certificate meets the tolerance or something ends it.
+    """RunState `solver` on `problem`, from `warm` if given, until a certificate meets the tolerance or something ends it.
 
     A set `interrupt` asks for an end: Ctrl-C sets it, and so does a callback that returns something true.
     A `watch` sees each certified point as well, off the clock.
@@ -137,7 +118,7 @@ def solve(
         if keeping.checkpoint and keeping.resume and holds_something(keeping.checkpoint):
             run = load_run(keeping.checkpoint, solver.start(problem), problem, identity)
         else:
-            run = Run(solver.start(problem, warm), np.random.default_rng(seed))
+            run = RunState(solver.start(problem, warm), np.random.default_rng(seed))
         interrupt, is_warm = interrupt or Event(), warm is not None and not run.history
         loop = Loop(problem, solver, limits, run, callback, interrupt, keeping.checkpoint, identity, watch, is_warm)
         return loop.go()
@@ -150,7 +131,7 @@ class Loop:
     problem: Problem | KernelProblem
     solver: Solver
     limits: Limits
-    run: Run
+    run: RunState
     callback: Callback | None
     interrupt: Event
     checkpoint: Path | None
@@ -159,17 +140,12 @@ class Loop:
     warm: bool = False
 
     def __post_init__(self) -> None:
-        self.started = self.saved = time.perf_counter()
-        self.earlier = self.run.seconds
+        self.clock, self.saving = Clock(self.run.seconds), Saving(self.checkpoint)
         self.certifying = 0.0
         self.blur = 0.0
-        self.resumable: Run | None = None  # what a checkpoint keeps instead of a run whose first step was cut short
-        self.warned = False  # whether the user knows that no checkpoint is written
-
-    @property
-    def seconds(self) -> float:
-        """Time spent, before a resumption too."""
-        return self.earlier + time.perf_counter() - self.started
+        self.resumable: RunState | None = (
+            None  # what a checkpoint keeps instead of a run whose first step was cut short
+        )
 
     @property
     def epochs(self) -> float:
@@ -247,14 +223,7 @@ class Loop:
 
     def end_asked(self) -> Status | None:
         """An interrupt, or the limit that was reached, counting the certificate that must still be made."""
-        limits = self.limits
-        if self.interrupt.is_set():
-            return Status.INTERRUPTED
-        if limits.max_seconds is not None and self.seconds - self.earlier + self.certifying >= limits.max_seconds:
-            return Status.TIME_LIMIT
-        if limits.max_epochs is not None and self.epochs >= limits.max_epochs:
-            return Status.EPOCH_LIMIT
-        return None
+        return self.limits.reached(self.clock.since_start + self.certifying, self.epochs, self.interrupt)
 
     def look(self) -> Status | None:
         """Certify if it is time to; the reason to stop that this shows, if any."""
@@ -329,7 +298,7 @@ class Loop:
             return None
         if isinstance(self.problem, KernelProblem):
             return None
-        proved = verdict(self.problem, found, done, self.epochs, self.seconds)
+        proved = verdict(self.problem, found, done, self.epochs, self.clock.seconds)
         if proved:
             self.run.best = found
         if proved is Status.NO_MINIMISER and found.certificate.dual > 0.0:  # the infimum is 0
@@ -355,7 +324,7 @@ class Loop:
             self.run.best = with_zero_alpha(self.run.best)
         self.found, self.blur = found, found.blur
         record = Record(
-            self.problem.name, self.epochs, self.seconds, found.certificate, self.run.best.certificate,
+            self.problem.name, self.epochs, self.clock.seconds, found.certificate, self.run.best.certificate,
             **mistakes_of(self.run.state),
         )  # fmt: skip
         self.show(record, found)
@@ -383,21 +352,15 @@ class Loop:
     def show(self, record: Record, found: Certified) -> None:
         """Let the watcher look, with the clock stopped."""
         if self.watch:
-            began = time.perf_counter()
-            self.watch(record, found)
-            self.started += time.perf_counter() - began
+            with self.clock.stopped():
+                self.watch(record, found)
 
     def save(self, at_once: bool) -> None:
         """Write the checkpoint if there is one to write and it is time to."""
-        now = time.perf_counter()
-        if self.checkpoint and (at_once or now - self.saved >= CHECKPOINT_SECONDS):
+        if at_once or self.saving.due:
             run = self.resumable or self.run
-            run.seconds = self.seconds
-            try:
-                save_run(self.checkpoint, run, self.identity)
-            except FileError as error:
-                self.warned = warn_once(error, self.warned)
-            self.saved = now
+            run.seconds = self.clock.seconds
+            self.saving.save(lambda path: save_run(path, run, self.identity))
 
     def finish(self, status: Status) -> Outcome:
         """The best point, after a last certificate of where the solver stands.
@@ -416,7 +379,7 @@ class Loop:
         if best.certificate.meets(self.limits.tol) and status not in PROVED:
             status = Status.CONVERGED
         return Outcome(
-            best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.seconds, history, best.width
+            best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.clock.seconds, history, best.width
         )
 
 
@@ -424,14 +387,6 @@ def copied(state: Any) -> Any:
     """A state of its own arrays."""
     arrays = {item.name: getattr(state, item.name) for item in fields(state)}
     return replace(state, **{name: array.copy() for name, array in arrays.items() if isinstance(array, np.ndarray)})
-
-
-def warn_once(error: FileError, warned: bool) -> bool:
-    """Say that a checkpoint cannot be written, the first time; training goes on, as the model is worth more."""
-    if not warned:
-        message = f"{error}; training goes on without a checkpoint: make room, or name another file"
-        warnings.warn(message, CheckpointWarning, stacklevel=2)
-    return True
 
 
 def doublings(epochs: float) -> int:
@@ -447,22 +402,6 @@ def mistakes_of(state: Any) -> dict[str, Any]:
 def lost(problem: Problem | KernelProblem, certificate: Certificate) -> bool:
     """Whether the numbers have left all bounds: not a number, or infinite where no point may be."""
     return bool(np.isnan(certificate.gap) or (np.isinf(certificate.gap) and problem.bounded))
-
-
-def progressed(before: Certificate, after: Certificate, least: float = LEAST_PROGRESS) -> bool:
-    """Whether the gap has shrunk by that part, or one objective has moved by more than rounding if little is enough."""
-    shrunk = after.gap < before.gap - least * abs(before.gap)
-    if least > LEAST_PROGRESS:
-        return shrunk
-    lower = before.primal - after.primal > BEYOND_ROUNDING * abs(before.primal)
-    size = abs(before.primal) if np.isfinite(before.primal) else abs(before.dual)  # a dual near 0 rises for ever
-    higher = after.dual - before.dual > BEYOND_ROUNDING * size
-    return shrunk or lower or higher
-
-
-def hopeless(best: Certificate, tol: float) -> bool:
-    """Whether rounding alone is more than the tolerance, and what is left beside it is less than it."""
-    return bool(np.isfinite(best.gap)) and best.rounding > tol * best.measure and best.only_rounding
 
 
 def with_zero_alpha(best: Certified) -> Certified:

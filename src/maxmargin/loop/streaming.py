@@ -28,8 +28,11 @@ from maxmargin.data.source import Place, RowBlock
 from maxmargin.errors import FileError, ParameterError
 from maxmargin.loop.checkpoint import check_identity, check_own, recall, refusing
 from maxmargin.loop.checkpoint_checks import check_passes
+from maxmargin.loop.clock import Clock
 from maxmargin.loop.record import Reading, Record
-from maxmargin.loop.solve import Callback, Keeping, Limits, Outcome, hopeless, progressed, warn_once
+from maxmargin.loop.saving import Keeping, Saving
+from maxmargin.loop.solve import Callback, Outcome
+from maxmargin.loop.stopping import Limits, hopeless, progressed
 from maxmargin.problems.certificate import Certificate, joined
 from maxmargin.problems.streamed import NARROWER, WIDTH, Streamed, StreamedCertificate, TwoSides, find_shift
 from maxmargin.solvers.streaming.dual_variables import POSITIVE
@@ -45,7 +48,6 @@ from maxmargin.system.tensor_file import read_tensors, write_tensors
 from maxmargin.system.threads import in_order
 
 KIND = "checkpoint of passes"
-CHECKPOINT_SECONDS = 120.0
 SHOWN_SECONDS = 0.5  # between two looks at how it is going
 PATIENCE = 24  # passes without progress
 STARVED = 0.25  # of a pass
@@ -99,20 +101,14 @@ class StreamingRun:
         self.best = Certificate(np.inf, 0.0)
         self.history: list[Record] = []
         self.passes = self.read = self.stale = 0
-        self.earlier, self.started = 0.0, time.perf_counter()
-        self.idle, self.pass_began = 0.0, self.started
-        self.shown = self.saved = self.started
-        self.counted = (self.started, 0)
+        self.clock, self.saving = Clock(), Saving(keeping.checkpoint)
+        self.idle, self.pass_began = 0.0, self.clock.started
+        self.shown = self.clock.started
+        self.counted = (self.shown, 0)
         self.nnz = self.input_d = 0
         self.proved = False  # whether a pass has certified a point of this training
         self.exact = False  # whether the frozen α is the one with the best bound
         self.rate = 0.0
-        self.warned = False  # whether the user knows that no checkpoint is written
-
-    @property
-    def seconds(self) -> float:
-        """Time spent, before a resumption too."""
-        return self.earlier + time.perf_counter() - self.started
 
     @property
     def epochs(self) -> float:
@@ -248,7 +244,7 @@ class StreamingRun:
         if limit is not None and self.epochs >= limit and self.proved:
             return Status.EPOCH_LIMIT
         self.freeze()
-        if self.keeping.checkpoint and time.perf_counter() - self.saved >= CHECKPOINT_SECONDS:
+        if self.saving.due:
             self.save()
         return None
 
@@ -291,12 +287,8 @@ class StreamingRun:
 
     def end_asked(self) -> Status | None:
         """An interrupt, or the time limit."""
-        if self.interrupt.is_set():
-            return Status.INTERRUPTED
-        limit = self.limits.max_seconds
-        if limit is not None and self.seconds - self.earlier >= limit:
-            return Status.TIME_LIMIT
-        return None
+        limits = replace(self.limits, max_epochs=None)  # which ends it at the end of a pass
+        return limits.reached(self.clock.since_start, self.epochs, self.interrupt)
 
     def look(self) -> Status | None:
         """Show how it is going, now and then."""
@@ -306,7 +298,7 @@ class StreamingRun:
         then, steps = self.counted
         self.rate = (self.state.visited - steps) / max(now - then, 1e-9)
         self.counted, self.shown = (now, self.state.visited), now
-        if self.keeping.checkpoint and self.passes and now - self.saved >= CHECKPOINT_SECONDS:
+        if self.passes and self.saving.due:
             self.save()
         last = self.history[-1].certificate if self.history else self.best
         if self.callback and self.callback(self.record(last)):
@@ -318,7 +310,7 @@ class StreamingRun:
         reading = Reading(
             self.read, self.problem.source.size, self.passes, self.trainer.fill, self.trainer.evicted, self.rate
         )
-        return Record(self.problem.name, self.epochs, self.seconds, certificate, self.best, reading=reading)
+        return Record(self.problem.name, self.epochs, self.clock.seconds, certificate, self.best, reading=reading)
 
     def finish(self, status: Status) -> StreamedOutcome:
         """The best point, if a pass has proved one; else where the trainer stands, with nothing proved of it."""
@@ -332,7 +324,7 @@ class StreamingRun:
         w, b = self.weights(proved), self.kept_b if proved else state.b
         certificate = self.best if proved else Certificate(np.inf, max(self.best.dual, 0.0))
         return StreamedOutcome(
-            w, b, state.frozen[: state.n], certificate, status, self.epochs, self.seconds, self.history,
+            w, b, state.frozen[: state.n], certificate, status, self.epochs, self.clock.seconds, self.history,
             sides=self.sides, passes=self.passes, marks=state.marks[: state.n], d=state.d, nnz=self.nnz,
             input_d=self.input_d, shift=self.problem.shift,
         )  # fmt: skip
@@ -346,7 +338,6 @@ class StreamingRun:
 
     def save(self) -> None:
         """Write the checkpoint."""
-        assert self.keeping.checkpoint is not None
         self.trainer.write_back()
         state = self.state
         state.spell_out()
@@ -357,15 +348,11 @@ class StreamingRun:
         metadata = {
             "identity": self.identity, "b": state.b, "bias_curvature": state.bias_curvature, "visited": state.visited,
             "width": self.width,
-            "nnz": self.nnz, "input_d": self.input_d, "passes": self.passes, "seconds": self.seconds,
+            "nnz": self.nnz, "input_d": self.input_d, "passes": self.passes, "seconds": self.clock.seconds,
             "seen": self.sides.seen,
             "history": [asdict(record) for record in self.history],
         }  # fmt: skip
-        try:
-            write_tensors(self.keeping.checkpoint, KIND, tensors, metadata)
-        except FileError as error:
-            self.warned = warn_once(error, self.warned)
-        self.saved = time.perf_counter()
+        self.saving.save(lambda path: write_tensors(path, KIND, tensors, metadata))
 
     def restore(self, path: Path) -> None:
         """Go on from a checkpoint, if it is of this training; what it had proved is proved anew by the next pass."""
@@ -390,7 +377,7 @@ class StreamingRun:
         state.alphas[: state.n], state.marks[: state.n] = alpha, marks & POSITIVE
         state.b, state.bias_curvature, state.visited = metadata["b"], metadata["bias_curvature"], metadata["visited"]
         self.width = metadata["width"]
-        self.passes, self.earlier = metadata["passes"], metadata["seconds"]
+        self.passes, self.clock = metadata["passes"], Clock(metadata["seconds"])
         self.nnz, self.input_d = metadata["nnz"], metadata["input_d"]
         self.history = history
         self.freeze()  # which adds up Σ αy anew

@@ -1,0 +1,49 @@
+"""When a run stops: limits that were set, no progress any more, rounding that hides whatever progress there may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Event
+
+import numpy as np
+
+from maxmargin.problems.certificate import Certificate
+from maxmargin.status import Status
+
+LEAST_PROGRESS = 1e-4  # of the gap, from one certificate to the next
+LEAST_CHANGE = 1e-9  # of an objective: less may be rounding
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop."""
+
+    tol: float = 1e-4
+    max_seconds: float | None = None
+    max_epochs: float | None = None
+
+    def reached(self, seconds: float, epochs: float, interrupt: Event) -> Status | None:
+        """Whether an interrupt or a limit ends the run."""
+        if interrupt.is_set():
+            return Status.INTERRUPTED
+        if self.max_seconds is not None and seconds >= self.max_seconds:
+            return Status.TIME_LIMIT
+        if self.max_epochs is not None and epochs >= self.max_epochs:
+            return Status.EPOCH_LIMIT
+        return None
+
+
+def progressed(before: Certificate, after: Certificate, least: float = LEAST_PROGRESS) -> bool:
+    """Whether the gap has shrunk by that part, or one objective has moved by more than rounding if little is enough."""
+    shrunk = after.gap < before.gap - least * abs(before.gap)
+    if least > LEAST_PROGRESS:
+        return shrunk
+    lower = before.primal - after.primal > LEAST_CHANGE * abs(before.primal)
+    size = abs(before.primal) if np.isfinite(before.primal) else abs(before.dual)  # a dual near 0 rises for ever
+    higher = after.dual - before.dual > LEAST_CHANGE * size
+    return shrunk or lower or higher
+
+
+def hopeless(best: Certificate, tol: float) -> bool:
+    """Whether rounding alone is more than the tolerance, and what is left beside it is less than it."""
+    return bool(np.isfinite(best.gap)) and best.rounding > tol * best.measure and best.only_rounding
