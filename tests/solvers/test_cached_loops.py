@@ -483,7 +483,7 @@ def test_a_training_that_is_killed_goes_on_from_its_checkpoint(file, tmp_path):
     kept, model = tmp_path / "kept", tmp_path / "model"
     command = [
         sys.executable, "-c",
-        "import maxmargin.loop.saving as s; s.CHECKPOINT_SECONDS = s.SHARE = 0.05; from maxmargin.cli import main; main()",
+        "from maxmargin.cli import main; from maxmargin.loop import saving as s; s.CHECKPOINT_SECONDS = s.SHARE = 0.05; main()",
         "train", str(file), "--solver", "cached_loops", "--memory", TIGHT, "-c", "0.1", "--checkpoint", str(kept),
         "--model", str(model), "--quiet", "--json",
     ]  # fmt: skip

@@ -103,7 +103,7 @@ def solve(
     warm: Point | None = None,
     watch: Watch | None = None,
 ) -> Outcome:
-    """RunState `solver` on `problem`, from `warm` if given, until a certificate meets the tolerance or something ends it.
+    """Run `solver` on `problem`, from `warm` if given, until a certificate meets the tolerance or something ends it.
 
     A set `interrupt` asks for an end: Ctrl-C sets it, and so does a callback that returns something true.
     A `watch` sees each certified point as well, off the clock.
