@@ -12,7 +12,7 @@ from maxmargin.estimators import base
 
 SOURCE = Path(maxmargin.__file__).parent
 SHELLS = ("cli", "estimators")
-INSIDE = ("maxmargin.solvers", "maxmargin.problems", "maxmargin.loop.solve", "maxmargin.loop.streaming")
+INSIDE = ("maxmargin.solvers", "maxmargin.problems", "maxmargin.loop.solve", "maxmargin.multiclass")
 X = np.random.default_rng(0).normal(size=(30, 3))
 y = np.where(X[:, 0] > 0, 1, -1)
 

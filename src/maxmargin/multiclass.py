@@ -7,7 +7,7 @@ share their rows; problems with a kernel are pairs of classes, as in LIBSVM, whi
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -47,11 +47,18 @@ class Run:
 
 
 def solve_all(
-    problems: Iterable[Any], count: int, run: Run, *, starts: Sequence[Point] | None = None, workers: int = 1
-) -> list[Outcome]:
+    problems: Iterable[Any],
+    count: int,
+    run: Run,
+    *,
+    starts: Sequence[Point] | None = None,
+    workers: int = 1,
+    kept: Callable[[int, Any, Outcome], Any] | None = None,
+) -> list[Any]:
     """Solve so many problems, several side by side where there are workers; an interrupt leaves the rest unsolved.
 
-    Each problem has an equal share of the time that is left when it begins, and a checkpoint of its own.
+    Each problem has an equal share of the time that is left when it begins, and a checkpoint of its own. What is
+    `kept` of an outcome is decided as soon as it is there: all of it by default.
     """
     shares, waiting, lock = time_shares(run.limits, count), enumerate(problems), Lock()
     outcomes: list[Any] = [None] * count
@@ -65,7 +72,8 @@ def solve_all(
         if limits.max_seconds is not None:
             limits = replace(limits, max_seconds=limits.max_seconds * min(workers, count - part))
         own = replace(run, limits=limits, callback=callback, keeping=own_file(run.keeping, part, count))
-        outcomes[part] = own.solve(problem, None if starts is None else starts[part])
+        outcome = own.solve(problem, None if starts is None else starts[part])
+        outcomes[part] = outcome if kept is None else kept(part, problem, outcome)
 
     with blas_on_one_thread if workers > 1 else nullcontext():
         on_threads(workers, solve_next, range(count))

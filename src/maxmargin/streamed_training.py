@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
 from typing import Any
@@ -24,26 +24,42 @@ from maxmargin.data.source import Facts, Source
 from maxmargin.data.tables.block_file import convert
 from maxmargin.data.tables.source import TableSource
 from maxmargin.errors import DataError, MaxmarginError, ParameterError
+from maxmargin.loop.checkpoint import KIND, check_own
 from maxmargin.loop.interrupts import noticed, postponed
 from maxmargin.loop.saving import Keeping
+from maxmargin.loop.solve import Outcome
 from maxmargin.loop.stopping import Limits
-from maxmargin.loop.streaming import PIECES, StreamedOutcome, StreamingRun, check_keeping, run_identity
 from maxmargin.models.linear import LinearModel
-from maxmargin.multiclass import own_file, time_shares
+from maxmargin.multiclass import Run, own_file, solve_all
 from maxmargin.problems.certificate import Certificate, summed
 from maxmargin.problems.losses import find_loss
-from maxmargin.problems.streamed import MoreClassesError, Streamed, TwoSides
+from maxmargin.problems.stream import PIECES, Stream, fingerprint_of
+from maxmargin.problems.streamed import MoreClassesError, Streamed, TwoSides, find_shift
 from maxmargin.results import Result, together
 from maxmargin.settings import Settings
 from maxmargin.solvers import find_solver
 from maxmargin.solvers.streaming.dual_variables import POSITIVE, in_file
-from maxmargin.solvers.streaming.state import PART, Method
+from maxmargin.solvers.streaming.state import PART
 from maxmargin.status import Status
 from maxmargin.system.budget import Budget
 from maxmargin.system.buffers import forget, tidy
+from maxmargin.system.overwriting import holds_something
 from maxmargin.system.temporary_files import temporary_folder
 
 WHY = "rows of a file that does not fit in memory: dual steps on some of them while the others are read"
+
+
+@dataclass(eq=False)
+class StreamedOutcome(Outcome):
+    """Where a streamed run ended: also the labels it met, its passes, which examples are positive, and the sizes."""
+
+    sides: TwoSides = field(kw_only=True)
+    passes: int = field(kw_only=True)
+    marks: np.ndarray = field(repr=False, kw_only=True)
+    d: int = field(kw_only=True)
+    nnz: int = field(kw_only=True)
+    input_d: int = field(kw_only=True)
+    shift: Shift | None = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +68,7 @@ class StreamedTask:
 
     settings: Settings
     source: Source
-    method: Method
+    method: Any  # a streaming solver
     limits: Limits
     budget: Budget
     keeping: Keeping
@@ -116,7 +132,7 @@ def trained(task: StreamedTask) -> Result:
 def two_classes(task: StreamedTask, problem: Streamed, interrupt: Event) -> list[StreamedOutcome]:
     """The outcome; none if a third class turns up."""
     try:
-        return [course(task, problem, TwoSides(problem.source.name), interrupt).go()]
+        return solved(task, problem, [TwoSides(problem.source.name)], interrupt)
     except MoreClassesError:
         return []
 
@@ -125,29 +141,52 @@ def one_after_another(
     task: StreamedTask, problem: Streamed, classes: np.ndarray, interrupt: Event, began: float
 ) -> list[StreamedOutcome]:
     """Each class against the rest."""
-    limits, parts = task.limits, []
+    limits = task.limits
     if limits.max_seconds is not None:
         limits = replace(limits, max_seconds=max(limits.max_seconds - (time.perf_counter() - began), 0.0))
-    shares = time_shares(limits, len(classes))
-    for number, label in enumerate(classes.tolist()):
-        identity = run_identity(problem, TwoSides(problem.source.name, label), task.method, task.settings.seed)
-        check_keeping(own_file(task.keeping, number, len(classes)), identity)
-    for number, label in enumerate(classes.tolist()):
-        own = replace(task, limits=next(shares), keeping=own_file(task.keeping, number, len(classes)))
-        named = replace(problem, name=f"{show(label)} against the rest")
-        outcome = course(own, named, TwoSides(problem.source.name, label), interrupt).go()
-        problem = replace(problem, shift=outcome.shift)  # the next need not look for it
-        marks = outcome.marks if number == 0 else outcome.marks[:0]
-        parts.append(replace(outcome, alpha=np.zeros(0), marks=marks))
-    return parts
+    sides = [TwoSides(problem.source.name, label) for label in classes.tolist()]
+    for number, side in enumerate(sides):
+        own = own_file(task.keeping, number, len(sides))
+        if own.checkpoint is not None and not own.force:
+            identity = fingerprint_of(problem, side, repr(task.method), int(task.settings.seed))
+            check_own(own.checkpoint, KIND, identity)
+    return solved(replace(task, limits=limits), problem, sides, interrupt)
 
 
-def course(task: StreamedTask, problem: Streamed, sides: TwoSides, interrupt: Event) -> StreamingRun:
-    """A training that is ready to go."""
-    return StreamingRun(
-        problem, task.method, task.limits, task.budget, threads=task.settings.thread_count, seed=task.settings.seed,
-        sides=sides, callback=task.settings.callback, interrupt=interrupt, keeping=task.keeping,
-    )  # fmt: skip
+def solved(task: StreamedTask, problem: Streamed, sides: list[TwoSides], interrupt: Event) -> list[StreamedOutcome]:
+    """The outcome of each two-class problem, one after the other; of several, only the first keeps what is per row."""
+    settings, began = task.settings, time.perf_counter()
+
+    def over() -> bool:
+        limit = task.limits.max_seconds
+        return interrupt.is_set() or (limit is not None and time.perf_counter() - began >= limit)
+
+    def streams() -> Iterator[Stream]:
+        shift = problem.shift
+        for number, side in enumerate(sides):
+            name = "" if len(sides) == 1 else f"{show(side.positive)} against the rest"
+            own, described = own_file(task.keeping, number, len(sides)), replace(problem, name=name, shift=shift)
+            stream = Stream(
+                described, task.budget, side, threads=settings.thread_count, in_turns=task.method.reads_blocks
+            )
+            resumed = own.checkpoint is not None and own.resume and holds_something(own.checkpoint)
+            if shift is None and not resumed:
+                stream.shifted_by(find_shift(described, stream.most, over))
+                tidy()  # the reader thread takes memory of its own
+            yield stream
+            shift = stream.shift  # the next need not look for it
+
+    def kept(part: int, stream: Stream, outcome: Outcome) -> StreamedOutcome:
+        state: Any = stream.state
+        marks = state.marks[: state.n] if part == 0 else state.marks[:0]
+        alpha = outcome.alpha if len(sides) == 1 else np.zeros(0)
+        return StreamedOutcome(
+            **{**vars(outcome), "alpha": alpha}, sides=stream.sides, passes=stream.passes, marks=marks, d=state.d,
+            nnz=stream.nnz, input_d=stream.input_d, shift=stream.shift,
+        )  # fmt: skip
+
+    run = Run(task.method, task.limits, int(settings.seed), settings.callback, interrupt, task.keeping)
+    return solve_all(streams(), len(sides), run, kept=kept)
 
 
 def scan(source: Source) -> Facts:

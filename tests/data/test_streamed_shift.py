@@ -11,6 +11,7 @@ from problems import timestamps
 from scipy import sparse
 
 import maxmargin
+from maxmargin import streamed_training
 from maxmargin.cli import run
 from maxmargin.data.columns import centre_of, shifted
 from maxmargin.data.far_columns import Shift, first_far
@@ -18,7 +19,7 @@ from maxmargin.data.open_source import open_source
 from maxmargin.data.tables.block_file import convert
 from maxmargin.data.take import take
 from maxmargin.errors import FileError
-from maxmargin.loop import streaming as out_of_core
+from maxmargin.loop import checkpoint
 from maxmargin.problems.losses import find_loss
 from maxmargin.problems.streamed import Streamed, find_shift
 from maxmargin.status import Status
@@ -111,13 +112,13 @@ def test_more_than_two_classes_share_one_centre(tmp_path, monkeypatch):
     X, _ = timestamps(28)
     y = np.argmax(X[:, 1:], axis=1)
     maxmargin.write(tmp_path / "rows.svm", X, y)
-    found, readings = out_of_core.find_shift, []
+    found, readings = streamed_training.find_shift, []
 
     def noting(*given):
         readings.append(found(*given))
         return readings[-1]
 
-    monkeypatch.setattr(out_of_core, "find_shift", noting)
+    monkeypatch.setattr(streamed_training, "find_shift", noting)
     there = maxmargin.train(tmp_path / "rows.svm", tol=1e-7, **SAME)
     here = maxmargin.train(X, y, tol=1e-9)
     assert there.status is Status.CONVERGED
@@ -132,8 +133,8 @@ def test_a_class_that_was_stopped_before_it_knew_the_centre_decides_as_it_did(tm
     convert_to = tmp_path / "rows.arrow"
     maxmargin.write(tmp_path / "rows.svm", X, y)
     convert(open_source(tmp_path / "rows.svm"), convert_to)
-    found, answers = out_of_core.find_shift, [None]
-    monkeypatch.setattr(out_of_core, "find_shift", lambda *given: answers.pop() if answers else found(*given))
+    found, answers = streamed_training.find_shift, [None]
+    monkeypatch.setattr(streamed_training, "find_shift", lambda *given: answers.pop() if answers else found(*given))
     result = maxmargin.train(convert_to, max_epochs=200, **SAME)
     assert result.parts[0].certificate.primal == np.inf
     assert result.certificate.primal == np.inf
@@ -153,7 +154,7 @@ def test_a_run_that_was_interrupted_goes_on_around_its_centre(solver, tmp_path, 
     def again(*_):
         raise AssertionError("the checkpoint knows the centre")
 
-    monkeypatch.setattr(out_of_core, "find_shift", again)
+    monkeypatch.setattr(streamed_training, "find_shift", again)
     result = maxmargin.train(tmp_path / "rows.svm", resume=True, **same)
     assert result.status is Status.CONVERGED
     assert result.history[: len(first.history)] == first.history
@@ -177,8 +178,8 @@ def test_a_checkpoint_with_a_wrong_centre_is_refused(name, wrong, tmp_path):
     maxmargin.write(tmp_path / "rows.svm", X, y)
     kept = tmp_path / "kept"
     maxmargin.train(tmp_path / "rows.svm", checkpoint=kept, **SAME)
-    tensors, words = read_tensors(kept, out_of_core.KIND)
-    write_tensors(kept, out_of_core.KIND, {**tensors, name: wrong}, words)
+    tensors, words = read_tensors(kept, checkpoint.KIND)
+    write_tensors(kept, checkpoint.KIND, {**tensors, f"state.{name}": wrong}, words)
     with pytest.raises(FileError, match="was not written by maxmargin"):
         maxmargin.train(tmp_path / "rows.svm", checkpoint=kept, resume=True, **SAME)
 
@@ -188,9 +189,9 @@ def test_a_checkpoint_that_shifts_without_a_free_bias_is_refused(tmp_path):
     maxmargin.write(tmp_path / "rows.svm", X - [1.7e12, 0, 0, 0], y)
     kept, same = tmp_path / "kept", {"solver": "cached_loops", "bias": "none", "threads": 1, "max_epochs": 3}
     maxmargin.train(tmp_path / "rows.svm", checkpoint=kept, **same)
-    tensors, words = read_tensors(kept, out_of_core.KIND)
-    shift = {"shifted": np.array([0]), "centre": np.array([40.0])}
-    write_tensors(kept, out_of_core.KIND, {**tensors, **shift}, words)
+    tensors, words = read_tensors(kept, checkpoint.KIND)
+    shift = {"state.shifted": np.array([0]), "state.centre": np.array([40.0])}
+    write_tensors(kept, checkpoint.KIND, {**tensors, **shift}, words)
     with pytest.raises(FileError, match="was not written by maxmargin"):
         maxmargin.train(tmp_path / "rows.svm", checkpoint=kept, resume=True, **same)
 
@@ -200,8 +201,8 @@ def test_a_centre_that_does_not_fit_the_rows_is_an_error(tmp_path):
     maxmargin.write(tmp_path / "rows.svm", X, y)
     kept = tmp_path / "kept"
     maxmargin.train(tmp_path / "rows.svm", checkpoint=kept, **SAME)
-    tensors, words = read_tensors(kept, out_of_core.KIND)
-    write_tensors(kept, out_of_core.KIND, {**tensors, "centre": np.array([1e12])}, words)
+    tensors, words = read_tensors(kept, checkpoint.KIND)
+    write_tensors(kept, checkpoint.KIND, {**tensors, "state.centre": np.array([1e12])}, words)
     with pytest.raises(FileError, match="far from 0 is not so now: the file has changed"):
         maxmargin.train(tmp_path / "rows.svm", checkpoint=kept, resume=True, tol=1e-9, **SAME)
 

@@ -297,6 +297,8 @@ def crafted(words, tensors):
     yield "no identity", {key: value for key, value in words.items() if key != "identity"}, tensors
     yield "history", {**words, "history": [{"problem": 3}]}, tensors
     yield "history of text", {**words, "history": "none"}, tensors
+    yield "random numbers", {**words, "rng": {"bit_generator": "MT19937"}}, tensors
+    yield "loop", {**words, "loop": {**words["loop"], "ended": "never"}}, tensors
     for name, array in tensors.items():
         yield f"{name} is gone", words, {key: value for key, value in tensors.items() if key != name}
         yield f"{name} is short", words, {**tensors, name: array[:-1]}
@@ -309,15 +311,13 @@ def crafted(words, tensors):
         yield "outside the box", words, {**tensors, "best.alpha": tensors["best.alpha"] + 1e9}
         lie = {**words["best"], "certificate": {**words["best"]["certificate"], "primal": 0.0, "dual": 0.0}}
         yield "a false certificate", {**words, "best": lie}, tensors
-        yield "random numbers", {**words, "rng": {"bit_generator": "MT19937"}}, tensors
         yield "position", {**words, "state": {**words["state"], "position": 10**6}}, tensors
         amid = {"position": 1, "kept": len(tensors["state.order"])}
         yield "more kept than visited", {**words, "state": {**words["state"], **amid}}, tensors
-        yield "loop", {**words, "loop": {**words["loop"], "ended": "never"}}, tensors
     else:
-        yield "outside the box", words, {**tensors, "alpha": tensors["alpha"] + 1e9}
-        yield "passes", {**words, "passes": -1}, tensors
-        yield "seen", {**words, "seen": [1, 2, 3]}, tensors
+        yield "outside the box", words, {**tensors, "state.alpha": tensors["state.alpha"] + 1e9}
+        yield "passes", {**words, "state": {**words["state"], "passes": -1}}, tensors
+        yield "seen", {**words, "state": {**words["state"], "seen": [1, 2, 3]}}, tensors
 
 
 @pytest.mark.parametrize("options", [{"solver": "dual_pairs", "threads": 1}, STREAMED], ids=["in memory", "streamed"])

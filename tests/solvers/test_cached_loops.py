@@ -25,7 +25,7 @@ from maxmargin.data.tables.block_file import convert
 from maxmargin.data.take import take
 from maxmargin.data.text.source import TextSource
 from maxmargin.errors import DataError, FileError, ParameterError, RefusedError
-from maxmargin.loop import streaming as out_of_core
+from maxmargin.problems import stream
 from maxmargin.problems.certificate import Point, certify
 from maxmargin.problems.linear import pose
 from maxmargin.problems.losses import find_loss
@@ -349,7 +349,7 @@ def helped(request, monkeypatch):
     """Whether other threads parse, also where the trainer is not without rows and memory is small."""
     if request.param:
         monkeypatch.setattr(budget, "BYTES_PER_PARSER", 1)
-        monkeypatch.setattr(out_of_core, "STARVED", -1.0)
+        monkeypatch.setattr(stream, "STARVED", -1.0)
     return request.param
 
 

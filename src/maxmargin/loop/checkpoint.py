@@ -6,7 +6,6 @@ solver and one seed, told apart by a fingerprint; resuming with another is refus
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,11 +16,17 @@ from typing import Any
 import numpy as np
 
 from maxmargin.errors import FileError, MaxmarginError
-from maxmargin.loop.checkpoint_checks import check_best, check_loop, check_objectives, check_record, check_state
+from maxmargin.loop.checkpoint_checks import (
+    check_best,
+    check_loop,
+    check_objectives,
+    check_passes,
+    check_record,
+    check_state,
+)
 from maxmargin.loop.record import Reading, Record
 from maxmargin.problems.certificate import Certificate, Certified
-from maxmargin.problems.kernel import KernelProblem
-from maxmargin.problems.linear import Problem
+from maxmargin.solvers.base import Saves, Solver
 from maxmargin.system.overwriting import check_replaces, holds_something, kind_of_tensors
 from maxmargin.system.tensor_file import read_header, read_tensors, write_tensors
 
@@ -44,45 +49,66 @@ class RunState:
     history: list[Record] = field(default_factory=list)
 
 
-def save_run(path: Path, run: RunState, identity: dict[str, Any]) -> None:
-    """Write the run, atomically."""
-    state = {item.name: getattr(run.state, item.name) for item in fields(run.state)}
-    tensors = {f"state.{name}": value for name, value in state.items() if isinstance(value, np.ndarray)}
+def save_run(path: Path, run: RunState, solver: Solver, problem: Any, identity: dict[str, Any]) -> None:
+    """Write the run, atomically; of a stream without its best model, which the next pass proves anew."""
+    arrays, numbers = solver.saved(problem, run.state) if isinstance(solver, Saves) else parts_of(run.state)
+    tensors = {f"state.{name}": value for name, value in arrays.items()}
     metadata: dict[str, Any] = {
         "identity": identity,
-        "state": {name: value for name, value in state.items() if not isinstance(value, np.ndarray)},
+        "state": numbers,
         "rng": run.rng.bit_generator.state,
         "loop": {name: getattr(run, name) for name in LOOP},
         "history": [asdict(record) for record in run.history],
     }
-    if run.best:
+    if run.best and problem.immediate:
         tensors |= {"best.w": run.best.w, "best.alpha": run.best.alpha}
         metadata["best"] = {"b": run.best.b, "width": run.best.width, "certificate": asdict(run.best.certificate)}
     write_tensors(path, KIND, tensors, metadata)
 
 
-def load_run(path: Path, fresh: Any, problem: Problem | KernelProblem, identity: dict[str, Any]) -> RunState:
-    """Read a run, if it is one of this problem, solver and seed; its parts must be like those of a `fresh` state."""
+def parts_of(state: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays and the numbers of a state that is a dataclass of these."""
+    values = {item.name: getattr(state, item.name) for item in fields(state)}
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    return arrays, {name: value for name, value in values.items() if name not in arrays}
+
+
+def load_run(path: Path, solver: Solver, problem: Any, identity: dict[str, Any]) -> RunState:
+    """Read a run, if it is one of this problem, solver and seed; its parts must be like those of a fresh state."""
     tensors, metadata = read_tensors(path, KIND)
     with refusing(path):
         check_identity(path, metadata["identity"], identity)
         arrays = {name.removeprefix("state."): value for name, value in tensors.items() if name.startswith("state.")}
-        check_state(fresh, arrays, metadata["state"], problem)
+        numbers = metadata["state"]
+        if isinstance(solver, Saves):
+            check_passes(arrays, numbers, float(problem.described.loss.dual_term(np.full(1, problem.described.C)).U[0]))
+            state = solver.restored(problem, arrays, numbers)
+        else:
+            fresh = solver.start(problem)
+            check_state(fresh, arrays, numbers, problem)
+            state = type(fresh)(**arrays, **numbers)
         rng = np.random.default_rng()
         rng.bit_generator.state = metadata["rng"]
-        run = RunState(type(fresh)(**arrays, **metadata["state"]), rng)
+        run = RunState(state, rng)
         check_loop(metadata["loop"], {name: getattr(run, name) for name in LOOP})
-        best = metadata.get("best")
-        if best:
-            check_objectives(best["certificate"])
-            certificate = Certificate(**best["certificate"])
-            width = float(best["width"])
-            run.best = Certified(tensors["best.w"], float(best["b"]), tensors["best.alpha"], certificate, width=width)
-            check_best(run.best.w, run.best.b, run.best.alpha, certificate, problem)
-        history = [recall(record) for record in metadata["history"]]
-        if history and not best:
-            raise ValueError("it has certificates and no best model")
-        return replace(run, **metadata["loop"], history=history)
+        run.history = [recall(record) for record in metadata["history"]]
+        if problem.immediate:
+            run.best = best_in(tensors, metadata, problem)
+            if run.history and not run.best:
+                raise ValueError("it has certificates and no best model")
+        return replace(run, **metadata["loop"])
+
+
+def best_in(tensors: dict[str, np.ndarray], metadata: dict[str, Any], problem: Any) -> Certified | None:
+    """The best model that a checkpoint holds, if it holds one."""
+    best = metadata.get("best")
+    if not best:
+        return None
+    check_objectives(best["certificate"])
+    certificate, width = Certificate(**best["certificate"]), float(best["width"])
+    found = Certified(tensors["best.w"], float(best["b"]), tensors["best.alpha"], certificate, width=width)
+    check_best(found.w, found.b, found.alpha, certificate, problem)
+    return found
 
 
 @contextmanager
@@ -125,13 +151,3 @@ def recall(record: dict[str, Any]) -> Record:
     certificate, best = Certificate(**record["certificate"]), Certificate(**record["best"])
     reading = Reading(**record["reading"]) if record.get("reading") else None
     return Record(**{**record, "certificate": certificate, "best": best, "reading": reading})
-
-
-def fingerprint(problem: Problem | KernelProblem, solver: str, seed: int) -> dict[str, Any]:
-    """What makes this run this run: the data by digest, the problem and the solver by name."""
-    digest = hashlib.blake2b(digest_size=16)
-    for array in (*problem.rows, *problem.arrays):
-        digest.update(
-            np.ascontiguousarray(array).data.cast("B") if isinstance(array, np.ndarray) else repr(array).encode()
-        )
-    return {**problem.summary, "solver": solver, "seed": seed, "data": digest.hexdigest()}

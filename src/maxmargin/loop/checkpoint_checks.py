@@ -24,7 +24,7 @@ LIKE = {
 }  # arrays that are empty at the start, and those whose lengths they take later  # fmt: skip
 OF_THE_DATA = {"used"}  # arrays that are the same in every run on these data
 PASS_NUMBERS = {
-    "b": 0.0, "bias_curvature": 0.0, "width": 0.0, "seconds": 0.0, "visited": 0, "nnz": 0, "input_d": 0, "passes": 0,
+    "b": 0.0, "bias_curvature": 0.0, "width": 0.0, "visited": 0, "nnz": 0, "input_d": 0, "passes": 0,
 }  # what a streamed run keeps, by type  # fmt: skip
 LARGEST_COUNT = 1 << 53  # above it float64 does not hold every whole number
 BOX_ROUNDING = 1e-9  # part of the largest α by which one may be outside its box: certificates clip, sums round

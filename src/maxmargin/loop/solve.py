@@ -1,11 +1,15 @@
-"""The only loop.
+"""The only loop: for linear and kernel problems in memory, and for problems streamed from disk.
 
 It owns the clock, the certificates, the stopping, Ctrl-C, the callback and the checkpoint; a solver owns its step.
 
-When to certify is decided by epochs, never by the clock, so that the same seed stops at the same point: after each
-of the first epochs, then whenever the epochs have grown by 15 %. Certifying costs about a tenth of the time, and a
-run goes at most 15 % beyond the point where it could have stopped. A solver that can tell the gap as it goes, roughly,
-is certified when it thinks that the tolerance is met, and otherwise seldom: its state has the field `estimate`.
+A point is offered to its problem, and the problem answers with a certificate: at once where the rows are in memory, at
+the end of a pass where they are streamed. A streamed problem always has a point under way, and nothing else differs.
+
+In memory, when to certify is decided by epochs, never by the clock, so that the same seed stops at the same point:
+after each of the first epochs, then whenever the epochs have grown by 15 %. Certifying costs about a tenth of the time,
+and a run goes at most 15 % beyond the point where it could have stopped. A solver that can tell the gap as it goes,
+roughly, is certified when it thinks that the tolerance is met, and otherwise seldom: its state has the field
+`estimate`.
 
 The best model is the certified point with the lowest primal objective, the best bound the highest dual objective:
 together they are the certificate, whichever epochs they come from.
@@ -20,6 +24,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from math import log2
@@ -30,16 +35,15 @@ from typing import Any
 import numpy as np
 
 from maxmargin.errors import DataError, RefusedError
-from maxmargin.loop.checkpoint import KIND, RunState, check_own, fingerprint, load_run, save_run
+from maxmargin.loop.checkpoint import KIND, RunState, check_own, load_run, save_run
 from maxmargin.loop.clock import Clock
-from maxmargin.loop.record import Record
+from maxmargin.loop.record import Reading, Record
 from maxmargin.loop.saving import Keeping, Saving
 from maxmargin.loop.stopping import LEAST_PROGRESS, Limits, hopeless, progressed
-from maxmargin.problems.certificate import Certificate, Certified, Point, certify, joined
-from maxmargin.problems.kernel import KernelProblem
-from maxmargin.problems.kernel_certificate import certify_kernel
+from maxmargin.problems.certificate import Certificate, Certified, Point, joined
 from maxmargin.problems.linear import Problem
 from maxmargin.problems.separation import verdict
+from maxmargin.problems.stream import Stream
 from maxmargin.solvers.base import Divisible, Learns, Solver
 from maxmargin.solvers.pairings import refusal
 from maxmargin.status import Status
@@ -51,7 +55,9 @@ SELDOM = 1.5
 AT_FIRST = 8.0  # epochs that an estimate may pass without a certificate
 STALE_CERTIFICATES = 16  # at 15 % apart: ten times as many epochs without any progress,
 STALE_ESTIMATES = 6  # as many at 50 % apart,
+STALE_PASSES = 24  # as many passes over streamed rows,
 STALE_ROUNDING = 2  # and fewer where rounding hides whatever progress there may be
+SHOWN_SECONDS = 0.5  # between two looks at how a pass is going
 LEAST_IN_A_BLUR = 0.1  # of the gap, as progress, where rounding moves both objectives up and down
 ROUNDING = 1e-15
 FREE_WORK = 1_000_000  # numbers visited: a few milliseconds
@@ -60,6 +66,7 @@ FREE_EPOCHS = 1000
 PROVED = (Status.NOT_SEPARABLE, Status.NO_MINIMISER)
 FINAL = (Status.CONVERGED, Status.STALLED, Status.ROUNDING, Status.DIVERGED, *PROVED)
 
+AnyProblem = Any  # a Problem, a KernelProblem or a Stream
 Callback = Callable[[Record], Any]
 Watch = Callable[[Record, Certified], Any]
 
@@ -84,15 +91,15 @@ class Outcome:
         return self.status.advice
 
 
-def check_keeping(problem: Problem | KernelProblem, solver: Solver, seed: int, keeping: Keeping) -> None:
+def check_keeping(problem: AnyProblem, solver: Solver, seed: int, keeping: Keeping) -> None:
     """Refuse to replace anything but a checkpoint of this run, before any work is done."""
     path = keeping.checkpoint
     if path is not None and not keeping.force and holds_something(path):
-        check_own(path, KIND, fingerprint(problem, repr(solver), seed))
+        check_own(path, KIND, problem.fingerprint(repr(solver), seed))
 
 
 def solve(
-    problem: Problem | KernelProblem,
+    problem: AnyProblem,
     solver: Solver,
     limits: Limits,
     *,
@@ -108,27 +115,27 @@ def solve(
     A set `interrupt` asks for an end: Ctrl-C sets it, and so does a callback that returns something true.
     A `watch` sees each certified point as well, off the clock.
     """
-    if reason := refusal(solver.name, problem):
+    if problem.immediate and (reason := refusal(solver.name, problem)):
         raise RefusedError(reason)
     keeping = keeping or Keeping()
-    identity = fingerprint(problem, repr(solver), seed) if keeping.checkpoint else {}
+    identity = problem.fingerprint(repr(solver), seed) if keeping.checkpoint else {}
     if keeping.checkpoint and not keeping.force:
         check_own(keeping.checkpoint, KIND, identity)
     with blas_on_one_thread:  # the threads are ours: those of BLAS, once woken, would be in their way
         if keeping.checkpoint and keeping.resume and holds_something(keeping.checkpoint):
-            run = load_run(keeping.checkpoint, solver.start(problem), problem, identity)
+            run = load_run(keeping.checkpoint, solver, problem, identity)
         else:
             run = RunState(solver.start(problem, warm), np.random.default_rng(seed))
         interrupt, is_warm = interrupt or Event(), warm is not None and not run.history
         loop = Loop(problem, solver, limits, run, callback, interrupt, keeping.checkpoint, identity, watch, is_warm)
-        return loop.go()
+        return loop.go(seed)
 
 
 @dataclass(eq=False)
 class Loop:
     """One call of `solve`: what lasts as long as it. What must outlast it is in `run`."""
 
-    problem: Problem | KernelProblem
+    problem: AnyProblem
     solver: Solver
     limits: Limits
     run: RunState
@@ -142,6 +149,7 @@ class Loop:
     def __post_init__(self) -> None:
         self.clock, self.saving = Clock(self.run.seconds), Saving(self.checkpoint)
         self.certifying = 0.0
+        self.shown, self.counted, self.rate = self.clock.started, 0, 0.0
         self.blur = 0.0
         self.resumable: RunState | None = (
             None  # what a checkpoint keeps instead of a run whose first step was cut short
@@ -150,21 +158,27 @@ class Loop:
     @property
     def epochs(self) -> float:
         """Passes over the data so far."""
-        return float(self.run.state.visited / self.problem.n)
+        return float(self.run.state.visited / max(self.problem.n, 1))
 
-    def go(self) -> Outcome:
-        """Advance and certify until there is a reason to stop; numbers that overflow are for the certificate to see."""
+    def go(self, seed: int) -> Outcome:
+        """Run to the end; numbers that overflow are for the certificate to see."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self.run_to_the_end()
+            if self.problem.immediate:
+                return self.finish(self.run_to_the_end())
+            with closing(self.problem):
+                self.offer()
+                with self.problem.opened(seed):
+                    status = self.run_to_the_end()
+                return self.finish(status)
 
-    def run_to_the_end(self) -> Outcome:
+    def run_to_the_end(self) -> Status:
         """Advance and certify until there is a reason to stop."""
         status = self.met_already() or self.end_asked()
         while status is None:
             ended, beyond = self.advance()
             status = beyond or self.look() or self.conclude(ended) or self.end_asked()
             self.save(at_once=status is not None)
-        return self.finish(status)
+        return status
 
     def advance(self) -> tuple[Status | None, Status | None]:
         """Advance once; a step beyond the epoch limit is taken back, the first is cut short where a solver can.
@@ -174,6 +188,9 @@ class Loop:
         run, limit = self.run, self.limits.max_epochs
         if limit is None:
             return self.solver.advance(self.problem, run.state, run.rng), None
+        if not self.problem.immediate:
+            assert isinstance(self.solver, Divisible)
+            return self.solver.advance_within(self.problem, run.state, run.rng, limit * self.problem.n), None
         if self.epochs == 0.0:
             return self.first_step(limit)
         state, numbers = copied(run.state), run.rng.bit_generator.state
@@ -200,6 +217,7 @@ class Loop:
         if self.run.ended:
             return Status(self.run.ended)
         if self.warm:
+            self.offer()
             self.run.history.append(self.certify())
         best = self.run.best
         if best and best.certificate.meets(self.limits.tol):
@@ -212,6 +230,7 @@ class Loop:
             return None
         run = self.run
         if not run.history or run.history[-1].epochs != self.epochs:
+            self.offer()
             run.history.append(self.certify())
         if ended is Status.SEPARATED:  # a lower objective may not separate
             found, best = self.found, run.best
@@ -223,10 +242,13 @@ class Loop:
 
     def end_asked(self) -> Status | None:
         """An interrupt, or the limit that was reached, counting the certificate that must still be made."""
-        return self.limits.reached(self.clock.since_start + self.certifying, self.epochs, self.interrupt)
+        epochs = self.epochs if self.problem.immediate else 0.0  # a stream's limit is met at the end of a pass
+        return self.limits.reached(self.clock.since_start + self.certifying, epochs, self.interrupt)
 
     def look(self) -> Status | None:
         """Certify if it is time to; the reason to stop that this shows, if any."""
+        if not self.problem.immediate:
+            return self.look_at_stream()
         run = self.run
         if not self.due():
             return None
@@ -236,7 +258,37 @@ class Loop:
             run.next_certificate = self.epochs + max(1.0, self.epochs * (spacing - 1.0))
         if self.estimate <= self.goal:  # it was asked for, and if it is not met the next is asked for later
             run.ask = 0.5 * min(self.estimate, run.ask)
-        record = self.certify()
+        self.offer()
+        return self.judge(self.certify(), regular)
+
+    def look_at_stream(self) -> Status | None:
+        """At the end of a pass, what its certificate shows; then offer the next point. Else show how it is going."""
+        if self.pending.certified() is None:
+            return self.show_reading()
+        status = self.judge(self.certify(), regular=True)
+        limit = self.limits.max_epochs
+        if status is None and limit is not None and self.epochs >= limit and self.problem.proved:
+            status = Status.EPOCH_LIMIT
+        if status is None:
+            self.offer()
+        return status
+
+    def show_reading(self) -> Status | None:
+        """Tell the callback how far a pass is, now and then."""
+        now = time.perf_counter()
+        if now - self.shown >= SHOWN_SECONDS:
+            visited = self.run.state.visited
+            self.rate = (visited - self.counted) / max(now - self.shown, 1e-9)
+            self.counted, self.shown = visited, now
+            best = self.run.best.certificate if self.run.best else Certificate(np.inf, 0.0)
+            last = self.run.history[-1].certificate if self.run.history else best
+            if self.callback and self.callback(self.record(last, best)):
+                self.interrupt.set()
+        return None
+
+    def judge(self, record: Record, regular: bool) -> Status | None:
+        """The reason to stop that a certificate shows, if any."""
+        run = self.run
         if lost(self.problem, record.certificate):
             return Status.DIVERGED
         least = LEAST_IN_A_BLUR if self.blurred(record) else LEAST_PROGRESS
@@ -255,6 +307,7 @@ class Loop:
         """Whether nothing has become better for too long; less patience where rounding is all that is left."""
         beyond = any(hopeless(one, self.limits.tol) for one in (record.certificate, record.best))
         patience = STALE_ESTIMATES if self.estimates else STALE_CERTIFICATES
+        patience = patience if self.problem.immediate else STALE_PASSES
         if self.run.stale >= (STALE_ROUNDING if beyond else patience):
             return Status.ROUNDING if beyond or self.blurred(record) else Status.STALLED
         return None
@@ -296,7 +349,7 @@ class Loop:
         done = history[-1].best.meets(self.limits.tol)
         if not (doubled or done):
             return None
-        if isinstance(self.problem, KernelProblem):
+        if not isinstance(self.problem, Problem):
             return None
         proved = verdict(self.problem, found, done, self.epochs, self.clock.seconds)
         if proved:
@@ -308,43 +361,50 @@ class Loop:
     def costs_nothing(self) -> bool:
         """Whether the run has taken so little that going on to the last digit is free."""
         size = max(self.problem.nnz, self.problem.n)
-        return self.epochs <= FREE_EPOCHS and self.epochs * size <= FREE_WORK
+        return self.problem.immediate and self.epochs <= FREE_EPOCHS and self.epochs * size <= FREE_WORK
+
+    def offer(self) -> None:
+        """Offer the point where the solver stands."""
+        self.pending = self.problem.offer(self.solver.point(self.problem, self.run.state))
 
     def certify(self) -> Record:
-        """Certify the point where the solver stands and remember the best."""
+        """Take the certificate of the point that was offered and remember the best."""
         began = time.perf_counter()
-        found = self.certified(self.run.state)
+        found = self.pending.certified()
+        assert found is not None
         if isinstance(self.solver, Learns):
             self.solver.learn(self.problem, self.run.state, found)
         self.certifying = time.perf_counter() - began
         if self.run.best is None and lost(self.problem, found.certificate):
             self.run.best = self.at_the_start()
-        self.run.best = better(self.run.best, found) if self.comparable else found
+        self.run.best = better(self.run.best, self.kept(found)) if self.problem.convex else found
         if self.run.best.certificate.dual < 0.0 and self.problem.zero_is_feasible:
             self.run.best = with_zero_alpha(self.run.best)
         self.found, self.blur = found, found.blur
-        record = Record(
-            self.problem.name, self.epochs, self.clock.seconds, found.certificate, self.run.best.certificate,
-            **mistakes_of(self.run.state),
-        )  # fmt: skip
+        record = self.record(found.certificate, self.run.best.certificate)
         self.show(record, found)
         return record
 
-    def certified(self, state: Any) -> Certified:
-        """The point of that state, certified as its problem is."""
-        point = self.solver.point(self.problem, state)
-        if isinstance(self.problem, KernelProblem):
-            return certify_kernel(self.problem, point)
-        return certify(self.problem, point)
+    def kept(self, found: Certified) -> Certified:
+        """The point, as it may be kept: a stream uses its arrays again, and puts a better w aside."""
+        best = self.run.best
+        if self.problem.immediate or (best and found.certificate.primal >= best.certificate.primal):
+            return found
+        aside: Certified = self.problem.kept_aside(found)
+        return aside
 
-    @property
-    def comparable(self) -> bool:
-        """Whether a lower objective is a better model: not where the kernel is indefinite, and nothing is convex."""
-        return self.problem.bounded or not isinstance(self.problem, KernelProblem)
+    def record(self, certificate: Certificate, best: Certificate) -> Record:
+        """A line for whoever watches."""
+        state, problem = self.run.state, self.problem
+        reading = None if problem.immediate else reading_of(problem, state, self.rate)
+        return Record(
+            problem.name, self.epochs, self.clock.seconds, certificate, best, reading=reading, **mistakes_of(state)
+        )
 
     def at_the_start(self) -> Certified:
         """The point before the first step, for a run that is lost before its first certificate."""
-        start = self.certified(self.solver.start(self.problem))
+        point = self.solver.point(self.problem, self.solver.start(self.problem))
+        start: Certified = self.problem.offer(point).certified()
         if lost(self.problem, start.certificate):
             raise DataError("the objective is not a finite number: C or the features are too large; scale them down")
         return start
@@ -360,7 +420,8 @@ class Loop:
         if at_once or self.saving.due:
             run = self.resumable or self.run
             run.seconds = self.clock.seconds
-            self.saving.save(lambda path: save_run(path, run, self.identity))
+            if self.problem.immediate or self.problem.passes:
+                self.saving.save(lambda path: save_run(path, run, self.solver, self.problem, self.identity))
 
     def finish(self, status: Status) -> Outcome:
         """The best point, after a last certificate of where the solver stands.
@@ -368,9 +429,12 @@ class Loop:
         That one is not in the checkpoint, so a run that is resumed is the run that was never interrupted.
         """
         run = self.run
+        if not self.problem.immediate:
+            return self.finish_stream(status)
         history = list(run.history)
         certified = bool(history) and history[-1].epochs == self.epochs
         if not certified and not run.ended and status not in FINAL:
+            self.offer()
             history.append(self.certify())
         best = run.best
         assert best is not None
@@ -378,6 +442,20 @@ class Loop:
             best = start
         if best.certificate.meets(self.limits.tol) and status not in PROVED:
             status = Status.CONVERGED
+        return self.outcome(best, status, history)
+
+    def finish_stream(self, status: Status) -> Outcome:
+        """The best point that a pass has proved; a last certificate would take a pass more."""
+        run, solver, problem = self.run, self.solver, self.problem
+        answer, best = problem.certified(), run.best
+        exact = answer is not None and best is not None and answer.certificate.dual >= best.certificate.dual
+        if not exact:  # the frozen α is not the one with the best bound: take the solver's own
+            solver.point(problem, run.state)
+        found = problem.best_of(best, run.state.w, run.state.b, self.limits.tol)
+        return self.outcome(found, status, list(run.history))
+
+    def outcome(self, best: Certified, status: Status, history: list[Record]) -> Outcome:
+        """Where the run ended."""
         return Outcome(
             best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.clock.seconds, history, best.width
         )
@@ -399,7 +477,14 @@ def mistakes_of(state: Any) -> dict[str, Any]:
     return {name: value for name in ("mistakes", "all_mistakes") if (value := getattr(state, name, -1)) >= 0}
 
 
-def lost(problem: Problem | KernelProblem, certificate: Certificate) -> bool:
+def reading_of(problem: Stream, state: Any, rate: float) -> Reading:
+    """How far a stream is."""
+    trainer = state.trainer
+    fill, evicted = (trainer.fill, trainer.evicted) if trainer else (0.0, 0)
+    return Reading(problem.read_bytes, problem.source.size, problem.passes, fill, evicted, rate)
+
+
+def lost(problem: AnyProblem, certificate: Certificate) -> bool:
     """Whether the numbers have left all bounds: not a number, or infinite where no point may be."""
     return bool(np.isnan(certificate.gap) or (np.isinf(certificate.gap) and problem.bounded))
 

@@ -37,6 +37,7 @@ from maxmargin.kernels.functions import Gaussian, Kernel, Precomputed
 from maxmargin.kernels.held_rows import KernelRows
 from maxmargin.kernels.points import Points, centred, no_points, parts_of, points_of
 from maxmargin.kernels.tiles import additions, combination, rows_of_kernel
+from maxmargin.problems.fingerprint import digest_of
 from maxmargin.system.rounding import UNDERFLOW, gamma
 from maxmargin.system.threads import free_memory
 
@@ -86,6 +87,23 @@ class KernelProblem:
     cache: float | None = None
     threads: int = field(default=1, kw_only=True)
     name: str = field(default="", kw_only=True)
+
+    immediate = True  # a certificate comes at once
+
+    def offer(self, point: Any) -> Any:
+        """Offer a point; what is returned certifies it when asked."""
+        from maxmargin.problems.kernel_certificate import KernelOffer
+
+        return KernelOffer(self, point)
+
+    def fingerprint(self, solver: str, seed: int) -> dict[str, Any]:
+        """What makes a run this run: the data by digest, the problem and the solver by name."""
+        return {**self.summary, "solver": solver, "seed": seed, "data": digest_of(*self.rows, *self.arrays)}
+
+    @property
+    def convex(self) -> bool:
+        """Whether a lower objective is a better model: not where the kernel is indefinite."""
+        return self.bounded
 
     @property
     def kind(self) -> str:

@@ -30,6 +30,7 @@ from maxmargin.data.passes import squared_norms as squared_norms_of
 from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, longest_row
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.problems.dual_terms import DualTerm
+from maxmargin.problems.fingerprint import digest_of
 from maxmargin.problems.losses import HARD_MARGIN, Loss, find_loss
 from maxmargin.system.budget import check_features
 from maxmargin.system.rounding import UNDERFLOW, gamma
@@ -53,6 +54,19 @@ class Problem:
     centre: np.ndarray | None = field(default=None, kw_only=True)  # the vector that was subtracted from every row
     threads: int = field(default=1, kw_only=True)
     name: str = field(default="", kw_only=True)
+
+    immediate = True  # a certificate comes at once
+    convex = True
+
+    def offer(self, point: Any) -> Any:
+        """Offer a point; what is returned certifies it when asked."""
+        from maxmargin.problems.certificate import Offer
+
+        return Offer(self, point)
+
+    def fingerprint(self, solver: str, seed: int) -> dict[str, Any]:
+        """What makes a run this run: the data by digest, the problem and the solver by name."""
+        return {**self.summary, "solver": solver, "seed": seed, "data": digest_of(*self.rows, *self.arrays)}
 
     def relabelled(self, y: np.ndarray, name: str) -> Problem:
         """Return the problem with other labels ±1. It reuses what depends only on the rows."""

@@ -23,10 +23,10 @@ from maxmargin.solvers.stochastic.implicit import Implicit
 from maxmargin.solvers.stochastic.pegasos import Pegasos
 from maxmargin.solvers.stochastic.perceptron import Perceptron
 from maxmargin.solvers.stochastic.sgd import Sgd
+from maxmargin.solvers.streaming.base import StreamingSolver
 from maxmargin.solvers.streaming.block_minimization import BlockMinimization
 from maxmargin.solvers.streaming.cached_loops import CachedLoops
 from maxmargin.solvers.streaming.selective_blocks import SelectiveBlocks
-from maxmargin.solvers.streaming.state import Method
 
 ALL: tuple[Solver, ...] = (
     DualCoordinate(),
@@ -45,8 +45,8 @@ ALL: tuple[Solver, ...] = (
 )
 SOLVERS: dict[str, Solver] = {solver.name: solver for solver in ALL}
 KERNEL_SOLVERS: tuple[Solver, ...] = (Smo(), SmoSimpleKernel(), PegasosKernel())
-METHODS: tuple[Method, ...] = (CachedLoops(), BlockMinimization(), SelectiveBlocks())
-PASSING: dict[str, Method] = {method.name: method for method in METHODS}  # the rows of files pass by
+METHODS: tuple[StreamingSolver, ...] = (CachedLoops(), BlockMinimization(), SelectiveBlocks())
+PASSING: dict[str, StreamingSolver] = {method.name: method for method in METHODS}  # the rows of files pass by
 WITH_KERNELS: dict[str, Solver] = {solver.name: solver for solver in KERNEL_SOLVERS}
 
 

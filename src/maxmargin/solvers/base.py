@@ -55,6 +55,17 @@ class Learns(Protocol):
 
 
 @runtime_checkable
+class Saves(Protocol):
+    """A solver whose state is more than arrays and numbers, and that says what of it a checkpoint keeps."""
+
+    def saved(self, problem: Any, state: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays and numbers."""
+
+    def restored(self, problem: Any, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Any:
+        """The state that was saved; a ValueError says what cannot be."""
+
+
+@runtime_checkable
 class Divisible(Protocol):
     """A solver whose first step is long, and can be cut short."""
 

@@ -19,12 +19,13 @@ from maxmargin.data.rows import Rows
 from maxmargin.errors import ParameterError
 from maxmargin.solvers.dual.dual_coordinate import sweep
 from maxmargin.solvers.parts.sweeps import shuffle
+from maxmargin.solvers.streaming.base import StreamingSolver
 from maxmargin.solvers.streaming.state import Holder, StreamState
 from maxmargin.system.values import is_number
 
 
 @dataclass(frozen=True)
-class BlockMinimization:
+class BlockMinimization(StreamingSolver):
     """Sweeps over blocks that fill the memory."""
 
     sweeps: int = 10

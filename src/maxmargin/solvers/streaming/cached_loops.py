@@ -25,6 +25,7 @@ from maxmargin.data.rows import Rows, announce, axpy, dot, fetch, square
 from maxmargin.errors import ParameterError
 from maxmargin.problems.dual_terms import best, distance_from_bound, slope
 from maxmargin.solvers.base import ROW
+from maxmargin.solvers.streaming.base import StreamingSolver
 from maxmargin.solvers.streaming.dual_variables import HELD, get, put
 from maxmargin.solvers.streaming.row_cache import drop, weight
 from maxmargin.solvers.streaming.state import Holder, StreamState
@@ -47,7 +48,7 @@ RECENT = 0.1  # the weight of the last block in what steps gain on average
 
 
 @dataclass(frozen=True)
-class CachedLoops:
+class CachedLoops(StreamingSolver):
     """Dual steps on the rows of a cache, which a reader fills."""
 
     evict: str = "active"

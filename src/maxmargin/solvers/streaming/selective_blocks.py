@@ -14,6 +14,7 @@ import numpy as np
 
 from maxmargin.data.rows import dot
 from maxmargin.errors import ParameterError
+from maxmargin.solvers.streaming.base import StreamingSolver
 from maxmargin.solvers.streaming.block_minimization import BlockTrainer, check_sweeps
 from maxmargin.solvers.streaming.row_cache import weight
 from maxmargin.solvers.streaming.state import StreamState
@@ -22,7 +23,7 @@ from maxmargin.system.values import is_number
 
 
 @dataclass(frozen=True)
-class SelectiveBlocks:
+class SelectiveBlocks(StreamingSolver):
     """Sweeps over blocks, and over what was kept of earlier ones."""
 
     sweeps: int = 10

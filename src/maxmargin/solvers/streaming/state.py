@@ -1,8 +1,9 @@
-"""Where a dual solver stands whose rows pass by: w, b and α of all examples, in memory that grows as rows are met."""
+"""The state of a dual solver whose rows are streamed: w, b and α of all examples, in memory that grows as rows come."""
 
 from __future__ import annotations
 
 import mmap
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,11 +11,11 @@ import numpy as np
 from maxmargin.data.rows import Rows, count_columns, count_rows
 from maxmargin.errors import FileError
 from maxmargin.problems.dual_terms import DualTerm
-from maxmargin.problems.streamed import Streamed
+from maxmargin.problems.stream import Stream
 from maxmargin.solvers.dual.dual_coordinate import BIAS_CURVATURE
 from maxmargin.solvers.streaming.dual_variables import POSITIVE, in_file, spelt_out, variables_of
 from maxmargin.solvers.streaming.row_cache import RowCache
-from maxmargin.system.budget import HELD, Budget
+from maxmargin.system.budget import HELD
 from maxmargin.system.buffers import FileMap, forget, memory_of, reserved
 
 PART = 1 << 16  # examples at once, where all are looked at
@@ -23,7 +24,7 @@ AROUND = 1 << 16  # bytes
 
 
 class Trainer(Protocol):
-    """What takes dual steps on rows that pass by."""
+    """What takes dual steps on rows that are streamed."""
 
     evicted: int
 
@@ -85,34 +86,31 @@ class Holder:
             self.state.relax(0)
 
 
-class Method(Protocol):
-    """A way to train on rows that pass by; it may want a block file, to read its blocks in an order of its own."""
-
-    @property
-    def name(self) -> str:
-        """What users call it."""
-
-    @property
-    def reads_blocks(self) -> bool:
-        """Whether it wants a block file, and waits while it is read."""
-
-    def trainer(self, state: StreamState, rng: np.random.Generator) -> Trainer:
-        """What works on a state."""
-
-
+@dataclass(eq=False)
 class StreamState:
-    """w, b, s = Σ α_i y_i, α and marks; n and d are what has been met so far."""
+    """Where a dual solver stands whose rows are streamed: w, b, s = Σ α_i y_i, α and marks.
 
-    def __init__(self, problem: Streamed, budget: Budget) -> None:
-        self.problem, self.budget = problem, budget
-        self.n = self.d = self.visited = 0
-        self.b = self.s = self.bias_curvature = 0.0
-        self.expected = 0.0  # examples
-        self.all_w = reserved(budget.total // 8, np.float64, budget.huge)
+    n and d are what has been met so far. `trainer` takes the dual steps; it holds rows, and is no part of a checkpoint.
+    """
+
+    problem: Stream
+    n: int = 0
+    d: int = 0
+    visited: int = 0
+    b: float = 0.0
+    s: float = 0.0
+    bias_curvature: float = 0.0
+    expected: float = 0.0  # examples
+    touched: int = 0
+    trainer: Any = None
+
+    def __post_init__(self) -> None:
+        self.budget, described = self.problem.budget, self.problem.described
+        self.all_w = reserved(self.budget.total // 8, np.float64, self.budget.huge)
         self.frozen = reserved(0, np.float64)
-        self.touched = 0
-        self.term: DualTerm = problem.loss.dual_term(np.full(1, problem.C))
+        self.term: DualTerm = described.loss.dual_term(np.full(1, described.C))
         self.variables = variables_of(reserved(0, np.uint8), self.frozen, self.term.U[0])
+        self.problem.state = self
 
     @property
     def marks(self) -> np.ndarray:
@@ -134,13 +132,13 @@ class StreamState:
         facts = self.problem.source.facts
         self.expected = float(facts.n) if facts else 1.2 * count_rows(rows) / max(part_read, 1e-9)
         if facts:
-            self.d = max(self.d, self.problem.features(facts.d))
+            self.d = max(self.d, self.problem.described.features(facts.d))
         self.budget.for_rows(self.expected, self.d)
         if self.problem.bias == "free":
             square = float(np.sum(np.square(rows.values, dtype=np.float64))) / max(count_rows(rows), 1)
-            self.bias_curvature = BIAS_CURVATURE * max(square, 1.0 / self.problem.C)
+            self.bias_curvature = BIAS_CURVATURE * max(square, 1.0 / self.problem.described.C)
         else:
-            self.bias_curvature = self.problem.bias_square
+            self.bias_curvature = self.problem.described.bias_square
         self.make_room(int(self.expected) + 1)
 
     def meet(self, rows: Rows, first: int) -> None:

@@ -1,0 +1,257 @@
+"""A streamed problem while it is read: passes over its rows, each with the certificate of the point that was offered.
+
+A reader reads, parses and adds up the certificate of the offered point, and hands blocks of rows to the solver: in
+turns with it, or on a thread of its own. At the end of a pass the certificate is there, the reader waits for the next
+offer, and then the next pass begins. Where the solver waits for rows during much of a pass, other threads parse ahead.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from maxmargin.data.far_columns import Shift
+from maxmargin.data.reader import Block, InlineReader, PassEnd, ReaderThread
+from maxmargin.data.rows import count_columns
+from maxmargin.data.source import Place, RowBlock
+from maxmargin.errors import FileError
+from maxmargin.problems.certificate import Certificate, Certified, Point
+from maxmargin.problems.streamed import NARROWER, WIDTH, Streamed, StreamedCertificate, TwoSides
+from maxmargin.system.budget import Budget
+from maxmargin.system.buffers import release, reserved
+from maxmargin.system.rounding import LOSS, gamma
+from maxmargin.system.spill_file import SpillFile
+from maxmargin.system.threads import in_order
+
+STARVED = 0.25  # of a pass: where the solver waits longer for rows, other threads parse ahead
+AHEAD = 3  # blocks that the system is asked to read ahead
+PIECES = 0.25  # values of expanded rows at a time, for each byte of a block
+NARROWEST = 1e-12  # distance of the outermost b that is tried
+NOTHING = np.zeros(0)
+
+
+def fingerprint_of(problem: Streamed, sides: TwoSides, solver: str, seed: int) -> dict[str, Any]:
+    """What makes a run this run: the file by its content, the problem and the solver by name."""
+    return {
+        "file": problem.identity, "loss": problem.loss.name, "C": problem.C, "bias": problem.bias,
+        "bias_scale": problem.bias_scale, "positive": sides.positive,
+        "expand": problem.expansion.text if problem.expansion else None, "solver": solver, "seed": seed,
+    }  # fmt: skip
+
+
+class Met(Protocol):
+    """What a stream must know of the state of its solver: the rows met so far, and α as it was offered."""
+
+    n: int
+    d: int
+    frozen: np.ndarray
+
+
+class Stream:
+    """Passes over the rows of a streamed problem, within a memory budget."""
+
+    immediate = False  # a certificate comes at the end of a pass
+    bounded = False  # an α that is not balanced has no finite certificate
+    convex = zero_is_feasible = True
+
+    def __init__(
+        self, problem: Streamed, budget: Budget, sides: TwoSides, *, threads: int = 1, in_turns: bool = False
+    ) -> None:
+        self.described, self.budget, self.sides = problem, budget, sides
+        self.in_turns = threads == 1 or in_turns
+        self.helpers, self.parsers = 0, 0 if self.in_turns else budget.parsers(threads)
+        self.state: Met | None = None
+        self.point, self.sums = (reserved(budget.total // 8, np.float64, budget.huge) for _ in range(2))
+        self.offered: StreamedCertificate | None = None  # None in the first pass, whose point is w = 0
+        self.answer: Certified | None = None
+        self.kept, self.width, self.b = SpillFile(), WIDTH, 0.0
+        self.reader: InlineReader | ReaderThread | None = None
+        self.places, self.shuffles = list[Place](), np.random.default_rng()
+        self.passes = self.read_bytes = self.nnz = self.input_d = 0
+        self.proved = False  # whether a pass has certified a point of the solver
+        self.idle, self.pass_began = 0.0, time.perf_counter()
+
+    @property
+    def source(self) -> Any:
+        """Where the rows come from."""
+        return self.described.source
+
+    @property
+    def name(self) -> str:
+        """What to call the problem."""
+        return self.described.name
+
+    @property
+    def kind(self) -> str:
+        """What kind of problem it is."""
+        return self.described.loss.name
+
+    @property
+    def bias(self) -> str:
+        """The bias."""
+        return self.described.bias
+
+    @property
+    def shift(self) -> Shift | None:
+        """How columns far from 0 are shifted."""
+        return self.described.shift
+
+    @property
+    def n(self) -> int:
+        """Rows met so far."""
+        return 0 if self.state is None else self.state.n
+
+    @property
+    def most(self) -> float:
+        """How many values of expanded rows are made at a time."""
+        return PIECES * self.budget.block
+
+    def fingerprint(self, solver: str, seed: int) -> dict[str, Any]:
+        """What makes this run this run."""
+        return fingerprint_of(self.described, self.sides, solver, seed)
+
+    @contextmanager
+    def opened(self, seed: int) -> Iterator[None]:
+        """Read while the block runs, blocks in an order drawn by the seed."""
+        self.shuffles = np.random.default_rng([seed, 1])
+        self.pass_began = time.perf_counter()
+        reader = InlineReader(self.all_passes) if self.in_turns else ReaderThread(self.all_passes)
+        with reader:
+            self.reader = reader
+            yield
+        self.reader = None
+
+    def close(self) -> None:
+        """Give the best model's file back."""
+        self.kept.close()
+
+    def shifted_by(self, shift: Shift | None) -> None:
+        """Shift columns from now on."""
+        self.described = replace(self.described, shift=shift)
+
+    # Reading
+
+    def read(self, wait: bool) -> Block | PassEnd | None:
+        """The next block or the end of a pass; None if none is there and it need not be waited for."""
+        assert self.reader is not None
+        return self.reader.bring(wait)
+
+    def all_passes(self) -> Generator[Block | PassEnd]:
+        """The reader's side: every pass, block by block, with the sums of the certificate on the way."""
+        while True:
+            rows, offered = 0, self.offered
+            for block in self.blocks():
+                signs = self.sides.signs(block.labels, block.first)
+                self.input_d = max(self.input_d, count_columns(block.rows))
+                for part, longer in self.described.parts(block.rows, self.most):
+                    first, y = block.first + part.start, signs[part]
+                    if offered is not None:
+                        assert self.state is not None
+                        if first + len(y) > self.state.n:
+                            raise self.changed()
+                        offered.add(longer, y, self.state.frozen[first : first + len(y)], first)
+                    rows += len(y)
+                    yield Block(longer, y, first, block.read)
+            yield PassEnd(rows)
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """A pass: blocks in a random order, new each time, where the file allows it and they are known already."""
+        source = self.source
+        places = self.places or source.places
+        if places is not None and source.any_order:
+            source.check()
+            order = [places[number] for number in self.shuffles.permutation(len(places))]
+            with closing(in_order(source.block_at, self.expected(order), self.helpers)) as found:
+                for done, (_, block) in enumerate(found, 1):
+                    yield block._replace(read=source.size * done // len(places))
+            source.check()
+            return
+        places = []
+        for block in source.blocks():
+            places.append(block.place)
+            yield block
+        self.places = places
+
+    def expected(self, order: list[Place]) -> Iterator[Place]:
+        """Places in their order; the system is asked for the bytes of those that come soon."""
+        for number, place in enumerate(order):
+            for soon in order[number + AHEAD : number + AHEAD + 1]:
+                self.source.expect(soon)
+            yield place
+
+    def end_pass(self, end: PassEnd) -> None:
+        """The certificate of the point that was offered; whether others should parse."""
+        now = time.perf_counter()
+        if self.idle > STARVED * (now - self.pass_began):
+            self.helpers = self.parsers
+        self.idle, self.pass_began = 0.0, now
+        self.passes += 1
+        self.sides.check_both()
+        if end.rows != self.n:
+            raise self.changed()
+        self.answer = self.certified_now()
+
+    def changed(self) -> FileError:
+        """A pass with more rows than the first, or fewer."""
+        return FileError(
+            f"{self.source.name}: had {self.n} rows in the first pass and has another number now: start again"
+        )
+
+    # Certificates
+
+    def offer(self, point: Point) -> Stream:
+        """Freeze a point: the next pass certifies it. Before any row is met that is w = 0, without a further sum."""
+        assert self.state is not None
+        assert point.w is not None
+        self.answer, d = None, self.state.d
+        if self.state.n:
+            self.point[:d] = point.w
+            tried = point.b
+            if self.bias == "free" and self.offered is not None and not self.offered.at_an_end:
+                tried = self.offered.b
+            self.offered = StreamedCertificate(self.described, self.point[:d], tried, self.width, self.sums[:d])
+        if self.reader is not None:
+            self.reader.go_on()
+        return self
+
+    def certified(self) -> Certified | None:
+        """The certified point, once its pass has ended."""
+        return self.answer
+
+    def certified_now(self) -> Certified:
+        """The certificate of the pass that has just ended."""
+        assert self.state is not None
+        d, alpha = self.state.d, self.state.frozen[: self.state.n]
+        if self.offered is None:
+            losses = self.described.C * self.n * float(self.described.loss.value(np.zeros(1))[0])
+            return Certified(
+                self.point[:d], 0.0, alpha, Certificate(losses * (1.0 + gamma(LOSS)), 0.0, gamma(LOSS) * losses)
+            )
+        self.proved = True
+        self.width = self.width / NARROWER if self.offered.at_an_end else max(self.width * NARROWER, NARROWEST)
+        self.b = self.offered.b
+        return Certified(self.point[:d], self.b, alpha, self.offered.certificate())
+
+    def kept_aside(self, found: Certified) -> Certified:
+        """The same point with its w in a file: the next offer overwrites the vector."""
+        self.kept.put(found.w)
+        return replace(found, w=NOTHING, alpha=NOTHING)
+
+    def best_of(self, best: Certified | None, w: np.ndarray, b: float, tol: float) -> Certified:
+        """The best point, if a pass has proved one; else where the solver stands, with nothing proved of it.
+
+        The memory of the other vectors is given back first.
+        """
+        alpha = NOTHING if self.state is None else self.state.frozen[: self.state.n]
+        release(self.point, 0)
+        release(self.sums, 0)
+        if best is not None and (self.proved or best.certificate.meets(tol)):
+            release(w, 0)
+            return replace(best, w=self.kept.take(), alpha=alpha)
+        dual = 0.0 if best is None else max(best.certificate.dual, 0.0)
+        return Certified(w, b, alpha, Certificate(np.inf, dual))
