@@ -32,7 +32,7 @@ from maxmargin.loop.solve import Limits, Outcome, solve
 from maxmargin.problems.certificate import Certified
 from maxmargin.problems.linear import Problem, checked_weights, penalty, pose
 from maxmargin.settings import check_names, checked_limits, checked_seed
-from maxmargin.solvers import PASSING, find_solver
+from maxmargin.solvers import STREAMING_SOLVERS, find_solver
 from maxmargin.solvers.base import Solver
 from maxmargin.system.threads import thread_count
 from maxmargin.system.values import is_number
@@ -240,7 +240,7 @@ def run(
     def tell(record: Record) -> Any:
         return callback(lap.name, record) if callback else None
 
-    if solver.name in PASSING:
+    if solver.name in STREAMING_SOLVERS:
         lap.refusal = f"{solver.name} {STREAMED}: race solvers in memory, or train with solver={solver.name!r}"
         return
     try:

@@ -52,7 +52,7 @@ from maxmargin.settings import (
     checked_limits,
     checked_seed,
 )
-from maxmargin.solvers import PASSING, find_solver
+from maxmargin.solvers import STREAMING_SOLVERS, find_solver
 from maxmargin.status import Status
 from maxmargin.streamed_training import Order, blame, train_streamed
 from maxmargin.system.budget import check_features, checked_memory
@@ -209,7 +209,7 @@ def train(
     if is_file(X):
         files = Files(X, y, label, zero_based, on_bad_line, threads, budget, expansion)
         files.check()
-        if solver in PASSING or (solver == "auto" and files.too_large()):
+        if solver in STREAMING_SOLVERS or (solver == "auto" and files.too_large()):
             check_streamed(kernel, weights, warm)
             check_bias(bias, bias_scale)
             if not files.again:
@@ -225,7 +225,7 @@ def train(
             return result
         data, said = prepared(files), files.left_out
     else:
-        if solver in PASSING:
+        if solver in STREAMING_SOLVERS:
             raise RefusedError(f"{solver} reads rows from files: name one as X, or take solver='auto'")
         data = X if isinstance(X, Prepared) else prepare(X, y, threads)
     if expansion is not None:

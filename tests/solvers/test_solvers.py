@@ -8,8 +8,7 @@ from maxmargin.errors import ParameterError
 from maxmargin.loop.solve import Keeping, Limits, solve
 from maxmargin.problems.certificate import Point, certify, primal_of
 from maxmargin.problems.losses import Hinge
-from maxmargin.solvers import SOLVERS, find_solver
-from maxmargin.solvers.pairings import refusal
+from maxmargin.solvers import SOLVERS, find_solver, refusal
 from maxmargin.solvers.parts import sweeps
 from maxmargin.status import Status
 

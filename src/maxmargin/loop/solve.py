@@ -38,8 +38,8 @@ from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.kernel_certificate import certify_kernel
 from maxmargin.problems.linear import Problem
 from maxmargin.problems.separation import verdict
+from maxmargin.solvers import refusal
 from maxmargin.solvers.base import Divisible, Learns, Solver
-from maxmargin.solvers.pairings import refusal
 from maxmargin.status import Status
 from maxmargin.system.overwriting import holds_something
 from maxmargin.system.threads import blas_on_one_thread

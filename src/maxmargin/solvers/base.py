@@ -16,6 +16,7 @@ from maxmargin.problems.best_bias import best_bias
 from maxmargin.problems.certificate import Certified, Point, feasible, primal_of
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.linear import Problem
+from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 
 WORK = 10_000_000  # numbers visited in one call of `advance`: a few tenths of a second
@@ -32,6 +33,10 @@ class Solver(Protocol):
     @property
     def state_type(self) -> type:
         """The dataclass of its state."""
+
+    @property
+    def takes(self) -> Takes:
+        """The problems that it takes."""
 
     def start(self, problem: Any, warm: Point | None = None) -> Any:
         """The state before the first step, at a point with alpha if given."""

@@ -31,6 +31,7 @@ from maxmargin.solvers.base import best_bias_at, dual_start, rows_at_once
 from maxmargin.solvers.parts.cocoa import Seen, edges_of_parts, rounds_worth, share
 from maxmargin.solvers.parts.momentum import Momentum, extrapolate
 from maxmargin.solvers.parts.sweeps import check_sampling, shuffle
+from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.system.compiled import compiled
 from maxmargin.system.prefetch import prefetch
 
@@ -76,6 +77,7 @@ class DualCoordinate:
 
     name = "dual_coordinate"
     state_type = Descent
+    takes = Takes(EVERY_LOSS, hard_margin=True)
 
     sampling: str = "shuffled"
     momentum: bool = True

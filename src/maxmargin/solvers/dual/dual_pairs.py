@@ -28,6 +28,7 @@ from maxmargin.problems.linear import Problem
 from maxmargin.problems.losses import Logistic
 from maxmargin.solvers.base import dual_start, rows_at_once
 from maxmargin.solvers.parts.sweeps import Sweeps
+from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.system.compiled import compiled
 
 PAIRS = ("joined", "random", "greedy")
@@ -55,6 +56,7 @@ class DualPairs:
 
     name = "dual_pairs"
     state_type = PairSweeps
+    takes = Takes(EVERY_LOSS, ("free",), hard_margin=True)
 
     pairs: str = "joined"
 

@@ -25,6 +25,7 @@ from maxmargin.problems.linear import Problem
 from maxmargin.solvers.dual.dual_coordinate import DualCoordinate
 from maxmargin.solvers.parts.newton_system import System
 from maxmargin.solvers.parts.primal_objective import Primal
+from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 
 EPOCHS = 3  # of dual coordinate descent, to begin with
@@ -76,6 +77,7 @@ class InteriorPoint:
 
     name = "interior_point"
     state_type = Interior
+    takes = Takes(("hinge",))
 
     def start(self, problem: Problem, warm: Point | None = None) -> Interior:
         """At w = 0, or at `alpha`; the first step moves inside."""

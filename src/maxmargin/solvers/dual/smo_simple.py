@@ -24,6 +24,7 @@ from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.base import dual_start, rows_at_once
+from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 from maxmargin.system.compiled import compiled
 from maxmargin.system.values import is_number, is_whole
@@ -89,6 +90,7 @@ class SmoSimple(SmoRule):
 
     name = "smo_simple"
     state_type = SmoState
+    takes = Takes(("hinge",), ("free",))
 
     def start(self, problem: Problem, warm: Point | None = None) -> SmoState:
         """At α = 0, or at `alpha`."""

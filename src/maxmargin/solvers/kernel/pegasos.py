@@ -20,6 +20,7 @@ from maxmargin.problems.certificate import Point
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.solvers.base import visits_at_once
 from maxmargin.solvers.stochastic.pegasos import check_batch
+from maxmargin.solvers.takes import Takes
 from maxmargin.system.compiled import compiled
 
 
@@ -41,6 +42,7 @@ class PegasosKernel:
 
     name = "pegasos"
     state_type = Hits
+    takes = Takes(biases=("none",), formulations=("C-SVC",))
 
     batch: int = 1
 

@@ -22,6 +22,7 @@ import numpy as np
 from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Certified, Point
 from maxmargin.problems.kernel import KernelProblem
+from maxmargin.solvers.takes import EVERY_FORMULATION, Takes
 from maxmargin.status import Status
 from maxmargin.system.buffers import room
 from maxmargin.system.compiled import compiled, searching
@@ -61,6 +62,7 @@ class Smo:
 
     name = "smo"
     state_type = Batches
+    takes = Takes(biases=("none", "free"), formulations=EVERY_FORMULATION, indefinite=True)
 
     batch: int | None = None
     shrinking: bool = True

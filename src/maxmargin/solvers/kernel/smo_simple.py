@@ -16,6 +16,7 @@ from maxmargin.problems.certificate import Certified, Point
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.solvers.base import visits_at_once
 from maxmargin.solvers.dual.smo_simple import SmoPlace, SmoRule, partners, step, violates
+from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 from maxmargin.system.compiled import compiled
 
@@ -33,6 +34,7 @@ class SmoSimpleKernel(SmoRule):
 
     name = "smo_simple"
     state_type = KernelSmoState
+    takes = Takes(biases=("free",), formulations=("C-SVC",))
 
     def start(self, problem: KernelProblem, warm: Point | None = None) -> KernelSmoState:
         """At α = 0, or at `alpha`, the β of the machine."""

@@ -22,6 +22,7 @@ from maxmargin.problems.certificate import Point, answers, feasible, primal_of, 
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.base import dual_start
 from maxmargin.solvers.parts.primal_objective import Primal, backtrack
+from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.status import Status
 from maxmargin.system.values import is_number
 
@@ -46,6 +47,7 @@ class GradientDescent:
 
     name = "gradient_descent"
     state_type = Descent
+    takes = Takes(EVERY_LOSS)
 
     rate: str = "backtracking"
     step: float = 1.0

@@ -18,6 +18,7 @@ from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.primal_objective import Primal, backtrack
+from maxmargin.solvers.takes import SMOOTH_LOSSES, Takes
 from maxmargin.system.values import is_whole
 
 
@@ -39,6 +40,7 @@ class Lbfgs:
 
     name = "lbfgs"
     state_type = LbfgsState
+    takes = Takes(SMOOTH_LOSSES, unregularised=True)
 
     memory: int = 10
 

@@ -34,6 +34,7 @@ from maxmargin.problems.dual_terms import Entropy, best_response, fenchel_young_
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.newton_system import Solve, System
 from maxmargin.solvers.parts.primal_objective import EVALUATED, FLAT, Primal, backtrack, off_balance, search
+from maxmargin.solvers.takes import SMOOTH_LOSSES, Takes
 from maxmargin.system.compiled import compiled
 
 DENSE_WORK = 4e9  # multiplications that building the matrix may take
@@ -90,6 +91,7 @@ class Newton:
 
     name = "newton"
     state_type = Descent
+    takes = Takes(SMOOTH_LOSSES, unregularised=True)
 
     def start(self, problem: Problem, warm: Point | None = None) -> Descent:
         """At w = 0, or at w(alpha)."""

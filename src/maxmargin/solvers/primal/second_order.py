@@ -31,6 +31,7 @@ from maxmargin.problems.dual_terms import DualTerm, fenchel_young_gap, softened
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.newton_system import System
 from maxmargin.solvers.parts.primal_objective import EVALUATED, FLAT, Primal, off_balance, search
+from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.status import Status
 from maxmargin.system.compiled import compiled
 
@@ -75,6 +76,7 @@ class SecondOrder:
 
     name = "second_order"
     state_type = Rounds
+    takes = Takes(EVERY_LOSS)
 
     def start(self, problem: Problem, warm: Point | None = None) -> Rounds:
         """At w = 0 with every multiplier in the middle of its box, or at `warm`."""

@@ -34,6 +34,7 @@ from maxmargin.problems.dual_terms import best_response
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.primal_objective import Primal
 from maxmargin.solvers.parts.stochastic_steps import Walk
+from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.status import Status
 from maxmargin.system.compiled import compiled, holds, inlined
 from maxmargin.system.values import is_number
@@ -99,6 +100,7 @@ class Adaptive:
 
     name = "adaptive"
     state_type = Trail
+    takes = Takes(EVERY_LOSS)
 
     method: str = "adam"
     step: float | None = None

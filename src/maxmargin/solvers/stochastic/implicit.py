@@ -20,6 +20,7 @@ from maxmargin.data.rows import axpy, dot
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.stochastic_steps import TINY_SCALE, Walk, begin, check_schedule, stand, steps
+from maxmargin.solvers.takes import Takes
 from maxmargin.system.compiled import compiled
 
 
@@ -29,6 +30,7 @@ class Implicit:
 
     name = "implicit"
     state_type = Walk
+    takes = Takes(("hinge",), ("none", "regularised"))
 
     schedule: str = "1/t"
     step: float = 1.0

@@ -20,6 +20,7 @@ from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.stochastic_steps import Walk, begin, stand
+from maxmargin.solvers.takes import Takes
 from maxmargin.system.compiled import compiled
 from maxmargin.system.values import is_whole
 
@@ -30,6 +31,7 @@ class Pegasos:
 
     name = "pegasos"
     state_type = Walk
+    takes = Takes(("hinge",), ("none", "regularised"))
 
     batch: int = 1
     project: bool = False

@@ -22,6 +22,7 @@ from maxmargin.problems.certificate import Point, feasible, primal_of
 from maxmargin.problems.linear import Problem
 from maxmargin.problems.losses import HARD_MARGIN
 from maxmargin.solvers.base import dual_start, rows_at_once
+from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 from maxmargin.system.compiled import compiled
 from maxmargin.system.values import is_number
@@ -55,6 +56,7 @@ class Perceptron:
 
     name = "perceptron"
     state_type = Lessons
+    takes = Takes(("hinge",), hard_margin=True)
 
     margin: float = 0.0
     output: str = "last"

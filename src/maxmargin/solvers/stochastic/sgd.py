@@ -35,6 +35,7 @@ from maxmargin.solvers.parts.stochastic_steps import (
     steps,
 )
 from maxmargin.solvers.parts.sweeps import check_sampling
+from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.system.compiled import compiled
 
 OUTPUTS = ("last", "average", "suffix")
@@ -47,6 +48,7 @@ class Sgd:
 
     name = "sgd"
     state_type = AveragedWalk
+    takes = Takes(EVERY_LOSS)
 
     schedule: str = "1/t"
     step: float = 1.0
