@@ -9,8 +9,8 @@ import numpy as np
 from maxmargin.data.passes import combination
 from maxmargin.problems.linear import Problem
 from maxmargin.problems.losses import HARD_MARGIN, Logistic
-from maxmargin.solvers.parts.newton_system import FEW
-from maxmargin.solvers.primal.newton import small_enough
+from maxmargin.solvers.parts.newton_direction import small_enough
+from maxmargin.solvers.parts.newton_system import LARGEST_MATRIX
 
 MANY = 200  # examples for each feature
 PLENTY = 100
@@ -33,7 +33,7 @@ EXTREME = 1e10  # and beyond this the products of an interior point round off
 def suits_second_order(problem: Problem) -> bool:
     """Whether there are few features, and either many more examples or a C that makes dual steps crawl."""
     size = problem.d + 1
-    if problem.kind != "hinge" or size > FEW // 2 or problem.n < SOME * size:
+    if problem.kind != "hinge" or size > LARGEST_MATRIX // 2 or problem.n < SOME * size:
         return False
     if problem.n >= MANY * size:
         return problem.nnz >= LONG or steepness(problem) > SOME_STEEPNESS
@@ -47,7 +47,7 @@ def suits_interior_point(problem: Problem) -> bool:
     """Whether dual steps would crawl, and there are too few examples a feature to leave most of them aside."""
     if problem.kind != "hinge" or steepness(problem) > EXTREME:
         return False
-    return crawls(problem) or (problem.d <= min(FEW - 1, problem.n // SOME) and steepness(problem) > LARGE)
+    return crawls(problem) or (problem.d <= min(LARGEST_MATRIX - 1, problem.n // SOME) and steepness(problem) > LARGE)
 
 
 def steepness(problem: Problem) -> float:
@@ -57,7 +57,7 @@ def steepness(problem: Problem) -> float:
 
 def crawls(problem: Problem) -> bool:
     """Whether dual steps would take for ever, and the matrix of a Newton step can be written out instead."""
-    return problem.bounded and steepness(problem) > VERY_LARGE and min(problem.n, problem.d + 1) <= FEW
+    return problem.bounded and steepness(problem) > VERY_LARGE and min(problem.n, problem.d + 1) <= LARGEST_MATRIX
 
 
 def far_from_origin(problem: Problem) -> bool:
