@@ -62,7 +62,7 @@ class Implicit:
 
 @compiled
 def walk(rows, y, C, Q, B2, v, a, scale, s, order, start, stop, gamma):
-    """Visit order[start:stop] with the steps gamma, as far as the scale is not tiny; how far that is."""
+    """Visit order[start:stop] with the steps gamma, while scale ≥ TINY_SCALE; the number of visits, and the state."""
     n = order.size
     for j in range(stop - start):
         if scale < TINY_SCALE:
