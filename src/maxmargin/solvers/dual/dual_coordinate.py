@@ -29,7 +29,7 @@ from maxmargin.problems.dual_terms import sum_of_dual_values
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.base import best_bias_at, dual_start, rows_at_once
 from maxmargin.solvers.parts.cocoa import Seen, edges_of_parts, joined, rounds_worth, share
-from maxmargin.solvers.parts.coordinate_sweep import Examples, Queue, resolve_hot, sweep
+from maxmargin.solvers.parts.coordinate_sweep import Examples, resolve_hot, sweep
 from maxmargin.solvers.parts.momentum import Momentum, extrapolate
 from maxmargin.solvers.parts.sweeps import check_sampling
 from maxmargin.solvers.takes import EVERY_LOSS, Takes
@@ -95,16 +95,18 @@ class DualCoordinate:
 
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
         """One sweep, or a part of it."""
-        shuffled = self.sampling == "shuffled"
+        shuffled, examples = self.sampling == "shuffled", examples_of(problem)
         if state.position == 0 and state.visited:
             late = state.visited >= EPOCHS_WITHOUT_MOMENTUM * problem.n
-            between_sweeps(problem, state, momentum=self.momentum and shuffled and late)
+            between_sweeps(problem, state, examples.B2, momentum=self.momentum and shuffled and late)
         start, stop = state.open(problem, rng, uniform=not shuffled)
-        visit(problem, state, start, stop, shared=shuffled)
+        rounds = rounds_worth(problem, stop - start) if shuffled else 0  # drawn examples may be in it twice
+        visit(examples, state, start, stop, problem.threads, rounds)
         if not state.close(start, stop):
             return
         if shuffled and len(hot := state.hot()):
-            visit_hot(problem, state, hot, rng)
+            most = min(int(HOT_SWEEPS * state.kept), rows_at_once(problem))
+            visit_hot(examples, state, hot, rng, most)
         estimate_gap(problem, state)
 
     def point(self, problem: Problem, state: Descent) -> Point:
@@ -112,41 +114,39 @@ class DualCoordinate:
         return Point(alpha=state.alpha)
 
 
-def between_sweeps(problem: Problem, state: Descent, momentum: bool) -> None:
+def between_sweeps(problem: Problem, state: Descent, B2: float, momentum: bool) -> None:
     """Move the centre of a free bias to b, and with momentum α further along its way."""
-    b, centre = state.b, state.b - bias_curvature(problem) * state.balance
+    b, centre = state.b, state.b - B2 * state.balance
     if momentum:
-        extrapolate(problem, state, centre, bias_curvature(problem))
+        extrapolate(problem, state, centre, B2)
     if problem.bias == "free":
         centre = b
-    state.b = centre + bias_curvature(problem) * state.balance
+    state.b = centre + B2 * state.balance
 
 
-def visit(problem: Problem, state: Descent, start: int, stop: int, shared: bool) -> None:
-    """Visit order[start:stop]; on all threads if no example is in it twice (`shared`) and it is long enough."""
-    examples = examples_of(problem)
-    queue = Queue(state.order, state.violations, state.drop_below, state.drop_above)
+def visit(examples: Examples, state: Descent, start: int, stop: int, threads: int, rounds: int) -> None:
+    """Visit order[start:stop]; on all threads in these rounds, or on one if there are none."""
+    order, violations, drop = state.order, state.violations, (state.drop_below, state.drop_above)
 
     def visit_part(w: np.ndarray, start: int, stop: int, seen: Seen, sigma: float) -> Seen:
-        return sweep(examples, state.alpha, w, queue, start, stop, seen, sigma)  # type: ignore[no-any-return]
+        return Seen(*sweep(examples, state.alpha, w, order, violations, start, stop, drop, tuple(seen), sigma))
 
     seen = Seen(state.b, state.balance, state.kept, state.low, state.high, state.fenchel_young_gap)
-    if shared and (rounds := rounds_worth(problem, stop - start)):
-        edges = edges_of_parts(start, stop, problem.threads, rounds)
+    if rounds:
+        edges = edges_of_parts(start, stop, threads, rounds)
         parts, state.sigma = share(visit_part, state.w, seen, edges, state.sigma, examples.B2)
-        seen = joined(parts, edges, state.order, state.violations)
+        seen = joined(parts, edges, order, violations)
     else:
         seen = visit_part(state.w, start, stop, seen, 1.0)
     state.b, state.balance, state.kept, state.low, state.high, state.fenchel_young_gap = seen
 
 
-def visit_hot(problem: Problem, state: Descent, hot: np.ndarray, rng: np.random.Generator) -> None:
-    """Visit the hot examples again, for as long as a sweep at most."""
-    most = min(int(HOT_SWEEPS * state.kept), rows_at_once(problem))
+def visit_hot(examples: Examples, state: Descent, hot: np.ndarray, rng: np.random.Generator, most: int) -> None:
+    """Visit the hot examples again, `most` times at most."""
+    seed, enough = rng.integers(1 << 62), HOT * state.largest
     state.b, state.balance, visited = resolve_hot(
-        examples_of(problem), state.alpha, state.w, state.b, state.balance, hot, rng.integers(1 << 62), most,
-        HOT * state.largest,
-    )  # fmt: skip
+        examples, state.alpha, state.w, state.b, state.balance, hot, seed, most, enough
+    )
     state.visited += visited
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from maxmargin.data.rows import Rows, announce, axpy, dot, fetch
 from maxmargin.problems.dual_terms import DualTerm, best, fenchel_young_gap, slope
-from maxmargin.solvers.parts.cocoa import Seen
 from maxmargin.solvers.parts.sweeps import shuffle
 from maxmargin.system.compiled import compiled, kernel
 from maxmargin.system.prefetch import prefetch
@@ -34,23 +33,15 @@ class Examples(NamedTuple):
     B2: float
 
 
-class Queue(NamedTuple):
-    """The order of the visits, the violations found, and the G beyond which an example at a bound is dropped."""
-
-    order: np.ndarray
-    violations: np.ndarray
-    drop_below: float
-    drop_above: float
-
-
 @compiled
-def sweep(examples, alpha, w, queue, start, stop, seen, sigma):
-    """Visit order[start:stop], moving the examples that are kept to the front; what has been seen.
+def sweep(examples, alpha, w, order, violations, start, stop, drop, seen, sigma):
+    """Visit order[start:stop], moving the examples that are kept to the front; the fields of Seen, before and after.
 
-    A thread among others takes rows for σ times as long; alone σ = 1.
+    `drop` is the range of G outside of which an example at a bound is dropped. A thread among others takes rows for σ
+    times as long; alone σ = 1. Plain tuples come and go faster than named ones: a call costs as much as a short sweep.
     """
     rows, y, term, Q, B2 = examples
-    order, violations, drop_below, drop_above = queue
+    drop_below, drop_above = drop
     b, s, kept, low, high, gap = seen
     for k in range(start, stop):
         if k + NUMBERS_AHEAD < stop:
@@ -73,7 +64,7 @@ def sweep(examples, alpha, w, queue, start, stop, seen, sigma):
             axpy(rows, i, sigma * change, w)
             s += change
             b += B2 * sigma * change
-    return Seen(b, s, kept, low, high, gap)
+    return b, s, kept, low, high, gap
 
 
 @kernel
@@ -108,11 +99,10 @@ def resolve_hot(examples, alpha, w, b, s, hot, seed, most, enough):
     violations, visited = np.empty(hot.size), 0
     while visited + hot.size <= most:
         shuffle(hot, seed + visited)
-        queue = Queue(hot, violations, -np.inf, np.inf)
-        seen = sweep(examples, alpha, w, queue, 0, hot.size, Seen(b, s, 0, np.inf, -np.inf, 0.0), 1.0)
-        b, s = seen.b, seen.balance
+        seen = b, s, 0, np.inf, -np.inf, 0.0
+        b, s, _, low, high, _ = sweep(examples, alpha, w, hot, violations, 0, hot.size, (-np.inf, np.inf), seen, 1.0)
         visited += hot.size
-        if max(-seen.low, seen.high) <= enough:
+        if max(-low, high) <= enough:
             break
     return b, s, visited
 
@@ -121,7 +111,7 @@ def sweep_arrays(
     rows: Any, y: Any, term: Any, Q: Any, B2: float, alpha: Any, w: Any, b: float, s: float, order: Any, start: int,
     stop: int, kept: int, low: float, high: float, below: float, above: float, gap: float, violations: Any,
     sigma: float,
-) -> Seen:  # fmt: skip
+) -> tuple[float, float, int, float, float, float]:  # fmt: skip
     """The same sweep over rows that are no Problem: those of block_minimization."""
-    queue, seen = Queue(order, violations, below, above), Seen(b, s, kept, low, high, gap)
-    return sweep(Examples(rows, y, term, Q, B2), alpha, w, queue, start, stop, seen, sigma)  # type: ignore[no-any-return]
+    examples, seen = Examples(rows, y, term, Q, B2), (b, s, kept, low, high, gap)
+    return sweep(examples, alpha, w, order, violations, start, stop, (below, above), seen, sigma)  # type: ignore[no-any-return]
