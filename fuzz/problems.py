@@ -279,11 +279,11 @@ def largest_nu(y: np.ndarray, weights: np.ndarray | None) -> float:
 
 def some_solvers(rng: np.random.Generator, loss: str, C: float, bias: str) -> tuple[str, ...]:
     """The automatic choice and another solver that takes the problem."""
-    from maxmargin.solvers.pairings import PAIRINGS
+    from maxmargin.solvers import SOLVERS
 
     kind = loss if np.inf > C else "unregularised_logistic" if loss == "logistic" else "hard_margin"
     effective = "free" if kind == "unregularised_logistic" and bias != "none" else bias
-    able = [name for name, takes in PAIRINGS.items() if kind in takes.kinds and effective in takes.biases]
+    able = [name for name, solver in SOLVERS.items() if solver.takes.includes(kind, effective)]
     weights = np.array([0.4 if name in STOCHASTIC else 1.0 for name in able])
     other = str(rng.choice(able, p=weights / weights.sum()))
     return ("auto", other) if rng.random() < 0.7 else (other,)

@@ -1,4 +1,8 @@
-"""solver="auto": which solver for which problem, and the sentence that says why."""
+"""solver="auto": which solver for which problem, and the sentence that says why.
+
+The thresholds were set by benchmarks/results/choices.md, which times every solver on twelve data sets, three losses and
+three C, without a bias. The comment on each names the rows that decide it.
+"""
 
 from __future__ import annotations
 
@@ -9,79 +13,89 @@ import numpy as np
 from maxmargin.data.passes import combination
 from maxmargin.problems.linear import Problem
 from maxmargin.problems.losses import HARD_MARGIN, Logistic
-from maxmargin.solvers.parts.newton_system import FEW
-from maxmargin.solvers.primal.newton import small_enough
+from maxmargin.solvers.parts.newton_direction import small_enough
+from maxmargin.solvers.parts.newton_system import LARGEST_MATRIX
 
-MANY = 200  # examples for each feature
-PLENTY = 100
-SEVERAL = 50
-SOME = 10
-SMALL = 400  # features
-FAR = 0.9  # ‖mean x‖² as a part of the mean ‖x‖²
-LONG = 5_000_000  # values
-DENSE = 0.25  # of all values are stored
-GENTLE = 0.3  # C ‖x‖²: below, single dual variables are there at once;
-SOME_STEEPNESS = 1.0
-STEEP = 5.0
-STEEP_FOR_A_BIAS = 10.0  # which dual variables are slow to find
-LARGE = 50.0  # beyond this they are long on the way,
-VERY_LARGE = 1e4  # beyond this, for ever;
-HUGE = 1e6  # beyond this even Newton steps are, but for those of an interior point;
-EXTREME = 1e10  # and beyond this the products of an interior point round off
+# Examples for each feature.
+NEWTON_ON_BANDS = 200  # second_order for a moderate C: a9a (264) is faster by it at C = 1, w8a (166) is not
+NEWTON_ON_BANDS_WITH_BIAS = 100  # the same with a bias: w8a in benchmarks/results/bias.md and linear.md
+NEWTON_ON_BANDS_LARGE_C = 50  # the same for a large C and any number of features: mnist (77)
+OVERDETERMINED = 10  # second_order and interior_point for a large C: dense_wide (10), C = 1 and 100
+
+# Features, stored values, and parts of a whole.
+FEW_FEATURES = 400  # second_order with fewer than 50 examples a feature, or 100 with a bias: w8a (300), mnist (784)
+LONG_DATA = 5_000_000  # stored values from which starting on a sample pays even for a small C: covtype, dense_long
+DENSE_ROWS = 0.25  # of all values stored: newton's products then pay for any number of features: dense_wide
+COMMON_LENGTH = 0.9  # ‖mean x‖² in mean ‖x‖²: beyond, dual_pairs, whose steps depend on differences only
+
+# Steepness: C ‖x‖² in the mean. It says how far dual variables have to go, in units of their first step.
+NEWTON_STEEPNESS = 0.3  # newton beyond; below, dual_coordinate is there at once: a9a, w8a, ijcnn1, smooth, C = 0.01
+PRODUCTS_STEEPNESS = 5.0  # second_order for squared hinge and many features beyond: text_like lies on both sides
+PRODUCTS_STEEPNESS_LOGISTIC = 50.0  # the same for logistic loss: text_like lies on both sides
+BANDS_STEEPNESS = 1.0  # second_order for hinge beyond: a9a and ijcnn1 lie on both sides of it
+BANDS_STEEPNESS_WITH_BIAS = 10.0  # the same with a bias and fewer examples: w8a in benchmarks/results/bias.md
+SLOW_DUAL_STEEPNESS = 50.0  # beyond, dual steps for hinge need many epochs: w8a and dense_wide lie on both sides of it
+ENDLESS_DUAL_STEEPNESS = 1e4  # beyond, dual steps do not arrive in time for any loss: mnist
+BANDS_LARGEST_STEEPNESS = 1e6  # beyond, interior_point needs fewer steps than second_order: mnist lies on both sides
+INTERIOR_LARGEST_STEEPNESS = 1e10  # beyond, α s and (C − α) ξ of interior_point lose their digits to rounding
 
 
 def suits_second_order(problem: Problem) -> bool:
-    """Whether there are few features, and either many more examples or a C that makes dual steps crawl."""
+    """Whether hinge has few features, and either many more examples or a C that makes dual steps slow."""
     size = problem.d + 1
-    if problem.kind != "hinge" or size > FEW // 2 or problem.n < SOME * size:
+    if problem.kind != "hinge" or size > LARGEST_MATRIX // 2 or problem.n < OVERDETERMINED * size:
         return False
-    if problem.n >= MANY * size:
-        return problem.nnz >= LONG or steepness(problem) > SOME_STEEPNESS
-    if problem.bias != "none" and size <= SMALL and problem.n >= PLENTY * size:
-        return steepness(problem) > STEEP_FOR_A_BIAS
-    several = problem.n >= SEVERAL * size and steepness(problem) <= HUGE
-    return (size <= SMALL or several) and steepness(problem) > LARGE
+    if problem.n >= NEWTON_ON_BANDS * size:
+        return problem.nnz >= LONG_DATA or steepness(problem) > BANDS_STEEPNESS
+    few_features = size <= FEW_FEATURES
+    if problem.bias != "none" and few_features and problem.n >= NEWTON_ON_BANDS_WITH_BIAS * size:
+        return steepness(problem) > BANDS_STEEPNESS_WITH_BIAS
+    several = problem.n >= NEWTON_ON_BANDS_LARGE_C * size and steepness(problem) <= BANDS_LARGEST_STEEPNESS
+    return (few_features or several) and steepness(problem) > SLOW_DUAL_STEEPNESS
 
 
 def suits_interior_point(problem: Problem) -> bool:
-    """Whether dual steps would crawl, and there are too few examples a feature to leave most of them aside."""
-    if problem.kind != "hinge" or steepness(problem) > EXTREME:
+    """Whether dual steps for hinge are slow, and there are too few examples a feature to leave most of them aside."""
+    if problem.kind != "hinge" or steepness(problem) > INTERIOR_LARGEST_STEEPNESS:
         return False
-    return crawls(problem) or (problem.d <= min(FEW - 1, problem.n // SOME) and steepness(problem) > LARGE)
+    few_features = problem.d <= min(LARGEST_MATRIX - 1, problem.n // OVERDETERMINED)
+    return needs_matrix(problem) or (few_features and steepness(problem) > SLOW_DUAL_STEEPNESS)
 
 
 def steepness(problem: Problem) -> float:
-    """C ‖x‖², in the mean."""
+    """C ‖x‖², in the mean; with a bias, x has one more feature."""
     return problem.mean_C * (problem.mean_square + (1.0 if problem.bias == "free" else problem.bias_square))
 
 
-def crawls(problem: Problem) -> bool:
-    """Whether dual steps would take for ever, and the matrix of a Newton step can be written out instead."""
-    return problem.bounded and steepness(problem) > VERY_LARGE and min(problem.n, problem.d + 1) <= FEW
+def needs_matrix(problem: Problem) -> bool:
+    """Whether dual steps would not arrive, and the matrix of a Newton step can be written out instead."""
+    few = min(problem.n, problem.d + 1) <= LARGEST_MATRIX
+    return problem.bounded and steepness(problem) > ENDLESS_DUAL_STEEPNESS and few
 
 
 def far_from_origin(problem: Problem) -> bool:
     """Whether the examples have most of their length in common."""
     mean = combination(problem.rows, problem.d, np.full(problem.n, 1.0 / problem.n), problem.threads)
-    return float(np.sum(np.square(mean))) > FAR * problem.mean_square
+    return float(np.sum(np.square(mean))) > COMMON_LENGTH * problem.mean_square
 
 
 def suits_newton(problem: Problem) -> bool:
-    """Whether the loss has second derivatives, cheap to use, and C not so small for short data that none is needed."""
+    """Whether the loss is smooth, its second derivatives are cheap, and dual steps would not be there at once."""
     if not problem.loss.smooth or problem.d > problem.n:
         return False
     logistic = isinstance(problem.loss, Logistic)
-    long = problem.n >= MANY * problem.d and (problem.nnz >= LONG or logistic)  # then it begins on a sample
-    if steepness(problem) <= GENTLE and not long:
+    long = problem.n >= NEWTON_ON_BANDS * problem.d and (problem.nnz >= LONG_DATA or logistic)  # it begins on a sample
+    if steepness(problem) <= NEWTON_STEEPNESS and not long:
         return False
-    return small_enough(problem) or problem.nnz > DENSE * problem.n * problem.d
+    return small_enough(problem) or problem.nnz > DENSE_ROWS * problem.n * problem.d
 
 
 def suits_products(problem: Problem) -> bool:
-    """Whether the loss has second derivatives, too many for a matrix, and there are examples enough to overlap."""
+    """Whether the loss is smooth, with too many features for a matrix, but twice as many examples and a large C."""
     if not problem.loss.smooth or problem.n < 2 * problem.d:
         return False
-    return steepness(problem) > (LARGE if isinstance(problem.loss, Logistic) else STEEP)
+    logistic = isinstance(problem.loss, Logistic)
+    return steepness(problem) > (PRODUCTS_STEEPNESS_LOGISTIC if logistic else PRODUCTS_STEEPNESS)
 
 
 def suits_pairs(problem: Problem) -> bool:
@@ -115,7 +129,7 @@ RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
         "interior_point",
         "values so large for this C that dual variables would crawl: Newton steps inside their box",
     ),
-    (crawls, "second_order", "values so large for this C that dual variables would crawl: Newton steps"),
+    (needs_matrix, "second_order", "values so large for this C that dual variables would crawl: Newton steps"),
     (
         suits_pairs,
         "dual_pairs",

@@ -36,7 +36,7 @@ from maxmargin.parameters import FILES, PARAMETERS, names_of
 from maxmargin.problems.certificate import Certified
 from maxmargin.problems.linear import Problem, pose
 from maxmargin.settings import Settings, settings_of
-from maxmargin.solvers import PASSING, find_solver
+from maxmargin.solvers import STREAMING_SOLVERS, find_solver
 from maxmargin.solvers.base import Solver
 from maxmargin.system.values import is_number
 from maxmargin.training import examples_for, files_for, weights_of
@@ -240,7 +240,7 @@ def run(
     def tell(record: Record) -> Any:
         return callback(lap.name, record) if callback else None
 
-    if solver.name in PASSING:
+    if solver.name in STREAMING_SOLVERS:
         lap.refusal = f"{solver.name} {STREAMED}: race solvers in memory, or train with solver={solver.name!r}"
         return
     try:

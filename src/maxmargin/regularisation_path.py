@@ -17,7 +17,7 @@ from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.loop.interrupts import noticed, sharing
 from maxmargin.results import Result
 from maxmargin.settings import settings_of
-from maxmargin.solvers import PASSING
+from maxmargin.solvers import STREAMING_SOLVERS
 from maxmargin.system.threads import in_turn, on_threads
 from maxmargin.system.values import is_number
 from maxmargin.training import examples_for, fit_examples
@@ -48,7 +48,7 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
     for name in ("C", "lam", "warm", "checkpoint", "resume", "force"):
         if name in options:
             raise ParameterError(f"path takes no {name}: it goes from one C to the next by itself; train takes it")
-    if (solver := options.get("solver")) in PASSING:
+    if (solver := options.get("solver")) in STREAMING_SOLVERS:
         raise RefusedError(
             f"path holds the rows in memory, and {solver} reads them from files while it trains: take solver='auto', "
             f"or train(..., solver={solver!r}) for each C"

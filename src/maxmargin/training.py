@@ -30,7 +30,7 @@ from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem, check_both_classes, checked_weights, pose
 from maxmargin.results import Result, joined
 from maxmargin.settings import Settings, checked_settings
-from maxmargin.solvers import PASSING, find_solver
+from maxmargin.solvers import STREAMING_SOLVERS, find_solver
 from maxmargin.status import Status
 from maxmargin.streamed_training import train_streamed
 from maxmargin.system.budget import check_features
@@ -151,11 +151,11 @@ def train(
 def fit(settings: Settings) -> Result:
     """What `train` does, for settings that have been checked."""
     if not is_file(settings.X):
-        if settings.solver in PASSING:
+        if settings.solver in STREAMING_SOLVERS:
             raise RefusedError(f"{settings.solver} reads rows from files: name one as X, or take solver='auto'")
         return fit_examples(examples_for(settings), settings)
     files = files_for(settings)
-    if settings.solver in PASSING or (settings.solver == "auto" and files.too_large()):
+    if settings.solver in STREAMING_SOLVERS or (settings.solver == "auto" and files.too_large()):
         check_streamed(settings, files)
         result = train_streamed(settings, files)
         result.model.training.update(files.left_out)

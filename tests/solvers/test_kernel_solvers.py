@@ -13,7 +13,7 @@ from maxmargin.loop.solve import solve
 from maxmargin.loop.stopping import Limits
 from maxmargin.problems.formulations import c_svc
 from maxmargin.problems.kernel import KernelProblem
-from maxmargin.solvers import WITH_KERNELS, find_solver
+from maxmargin.solvers import KERNEL_SOLVERS, find_solver
 
 X, y = overlapping(n=80, d=3)
 GAUSSIAN = {"kernel": "gaussian", "gamma": 0.5}
@@ -51,7 +51,7 @@ def test_pegasos_gets_near_to_smo(batch):
 @pytest.mark.parametrize(("name", "bias"), [("smo_simple", "free"), ("pegasos", "none")])
 def test_the_scores_that_a_solver_keeps_are_those_of_its_point(name, bias):
     problem = KernelProblem(take(X), Gaussian(0.5), c_svc(y, np.full(len(y), 2.0), bias))
-    solver, rng = WITH_KERNELS[name], np.random.default_rng(0)
+    solver, rng = KERNEL_SOLVERS[name], np.random.default_rng(0)
     state = solver.start(problem)
     for _ in range(5):
         solver.advance(problem, state, rng)
@@ -92,7 +92,9 @@ def test_few_rows_of_the_kernel_are_enough(monkeypatch):
     rows, formulation = take(X), c_svc(y, np.full(len(y), 2.0))
     monkeypatch.setattr("maxmargin.kernels.held_rows.FEWEST", 4)
     many, few = (
-        solve(KernelProblem(rows, Gaussian(0.5), formulation, cache), WITH_KERNELS["smo_simple"], Limits(max_epochs=5))
+        solve(
+            KernelProblem(rows, Gaussian(0.5), formulation, cache), KERNEL_SOLVERS["smo_simple"], Limits(max_epochs=5)
+        )
         for cache in (None, 1.0)
     )
     assert np.array_equal(few.alpha, many.alpha)

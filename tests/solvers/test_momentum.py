@@ -8,7 +8,7 @@ from maxmargin.loop.solve import solve
 from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import primal_of
 from maxmargin.solvers import find_solver
-from maxmargin.solvers.dual.dual_coordinate import LATE, bias_curvature
+from maxmargin.solvers.dual.dual_coordinate import EPOCHS_WITHOUT_MOMENTUM, bias_curvature
 
 
 @pytest.mark.parametrize("loss", EVERY_LOSS)
@@ -19,7 +19,7 @@ def test_alpha_stays_in_its_box_and_w_and_the_balance_follow_from_it(loss, bias,
     problem = posed(STORAGES[storage](X), y, loss=loss, bias=bias, C=50.0)
     solver, rng = find_solver("dual_coordinate"), np.random.default_rng(0)
     state, leaps = solver.start(problem), 0
-    for _ in range(4 * LATE):
+    for _ in range(4 * EPOCHS_WITHOUT_MOMENTUM):
         solver.advance(problem, state, rng)
         leaps += state.pace > 2.0
         w, _ = primal_of(problem, state.alpha)

@@ -15,12 +15,11 @@ from maxmargin.loop.solve import solve
 from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point, certify, primal_of
 from maxmargin.solvers import SOLVERS
-from maxmargin.solvers.parts import newton_system
-from maxmargin.solvers.parts import primal_objective as primal_of_solvers
+from maxmargin.solvers.parts import newton_direction, newton_system, primal_objective
+from maxmargin.solvers.parts.line_search import NEWTON_ACCURACY
 from maxmargin.solvers.parts.newton_system import System, drawn_by
 from maxmargin.solvers.parts.primal_objective import Primal
-from maxmargin.solvers.primal import newton
-from maxmargin.solvers.primal.newton import ROWS_A_FEATURE, sample
+from maxmargin.solvers.primal.newton import SAMPLE_ROWS_PER_FEATURE, sample
 from maxmargin.system.buffers import MOST_KEPT_NUMBERS, scratch
 
 SMOOTH = ("squared_hinge", "logistic")
@@ -46,7 +45,7 @@ def test_one_pass_gives_what_separate_passes_give(loss, bias, storage):
 
 
 def test_an_evaluation_does_not_depend_on_the_threads(monkeypatch):
-    monkeypatch.setattr(primal_of_solvers, "EVALUATED", 500)
+    monkeypatch.setattr(primal_objective, "EVALUATION_CHUNK", 500)
     problem = posed(*overlapping(n=2000), loss="logistic", bias="free")
     answers = []
     for threads in (1, 2, 3):
@@ -78,7 +77,7 @@ def test_the_length_of_a_step_is_the_one_that_minimises_along_it(bias, times):
     v, step = np.zeros(len(primal.ridge)), times * np.append(X.T @ y, np.sum(y))[: len(primal.ridge)] / 100.0
     best = minimize_scalar(lambda t: primal.value(v + t * step, primal.scores(v + t * step))).x
     length = primal.length_along(v, primal.scores(v), step, primal.scores(step))
-    assert length == pytest.approx(best, rel=2 * primal_of_solvers.ROUGHLY)
+    assert length == pytest.approx(best, rel=2 * NEWTON_ACCURACY)
 
 
 def test_a_length_that_cannot_be_found_is_the_whole_step():
@@ -122,7 +121,7 @@ def test_rows_are_drawn_as_often_as_their_weight_says():
 @pytest.mark.parametrize("size", [5, 6])
 def test_the_system_of_a_sample_is_like_that_of_all_rows(storage, size, monkeypatch):
     """A feature that only three rows have is in it too."""
-    monkeypatch.setattr(newton_system, "LONG", 1)
+    monkeypatch.setattr(newton_system, "LONG_ROW", 1)
     X, _ = overlapping(n=4000, d=5)
     X[:, 4] = 0.0
     X[[7, 1700, 3999], 4] = 30.0
@@ -143,7 +142,7 @@ def test_a_sample_leads_to_the_same_optimum(storage, bias, monkeypatch):
     X, y = overlapping(n=2000, d=5, seed=4)
     problem = posed(STORAGES[storage](X), y, loss="logistic", bias=bias, C=10.0)
     reference = solve(problem, SOLVERS["newton"], Limits(tol=1e-9)).certificate
-    monkeypatch.setattr(newton_system, "LONG", 1)
+    monkeypatch.setattr(newton_system, "LONG_ROW", 1)
     asked, by_sample = [], System.by_sample
     monkeypatch.setattr(System, "by_sample", lambda system: asked.append(by_sample(system)) or asked[-1])
     outcome = solve(problem, SOLVERS["newton"], Limits(tol=1e-9))
@@ -153,10 +152,10 @@ def test_a_sample_leads_to_the_same_optimum(storage, bias, monkeypatch):
 
 
 def test_a_sample_that_leads_nowhere_is_given_up_for_the_matrix(monkeypatch):
-    monkeypatch.setattr(newton_system, "LONG", 1)
+    monkeypatch.setattr(newton_system, "LONG_ROW", 1)
     misleading = np.array([1e8, 1.0, 1e-4, 1e4, 1e-8])
     monkeypatch.setattr(System, "by_sample", lambda system: lambda right: misleading * right)
-    monkeypatch.setattr(newton, "PRODUCTS", 3)
+    monkeypatch.setattr(newton_direction, "PRODUCTS", 3)
     problem = posed(*overlapping(n=2000, d=5, seed=4), loss="logistic", bias="none", C=10.0)
     outcome = solve(problem, SOLVERS["newton"], Limits(tol=1e-8, max_epochs=200))
     assert outcome.certificate.relative_gap <= 1e-8
@@ -201,7 +200,7 @@ def test_a_sample_spares_steps_and_leads_to_the_same_answer(loss, bias):
 
 
 def test_no_sample_of_few_rows_or_with_the_weights_of_one_class_alone():
-    few = posed(*overlapping(n=4 * ROWS_A_FEATURE * 5 - 1, d=5), loss="logistic")
+    few = posed(*overlapping(n=4 * SAMPLE_ROWS_PER_FEATURE * 5 - 1, d=5), loss="logistic")
     assert sample(few, np.random.default_rng(0)) is None
     X, y = overlapping(n=20_000, d=4)
     once = np.where(np.arange(20_000) == 7, 1.0, -1.0)
@@ -214,7 +213,7 @@ def test_no_sample_of_few_rows_or_with_the_weights_of_one_class_alone():
 
 @pytest.mark.parametrize("bias", EVERY_BIAS)
 def test_where_conjugate_gradients_do_not_arrive_the_matrix_takes_over(monkeypatch, bias):
-    monkeypatch.setattr(newton, "DENSE_WORK", 0)
+    monkeypatch.setattr(newton_direction, "MATRIX_WORK", 0)
     X, y = overlapping(n=200, d=60)
     problem = posed(X * np.logspace(-2, 3, 60), y, loss="logistic", bias=bias)
     solver, rng = SOLVERS["newton"], np.random.default_rng(0)
@@ -230,7 +229,7 @@ def test_where_conjugate_gradients_do_not_arrive_the_matrix_takes_over(monkeypat
 
 @pytest.mark.parametrize("bias", EVERY_BIAS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_what_a_step_reckoned_with_is_a_dual_point_of_the_new_w(bias, weighted):
+def test_the_alpha_that_a_step_predicts_is_a_dual_point_of_the_new_w(bias, weighted):
     """Near the optimum nothing is cut off, w(α) is w, and the gap is smaller than that of −C ℓ′(m)."""
     weights = (np.arange(300) % 3).astype(float) if weighted else None
     problem = posed(*overlapping(n=300, d=5), loss="logistic", bias=bias, C=100.0, weights=weights)

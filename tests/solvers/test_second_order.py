@@ -14,8 +14,9 @@ from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point, certify
 from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.parts import newton_system
+from maxmargin.solvers.parts.augmented_lagrangian import Lagrangian
 from maxmargin.solvers.parts.newton_system import System
-from maxmargin.solvers.primal import second_order
+from maxmargin.solvers.parts.row_bands import rows_in_band
 
 SOLVER = SOLVERS["second_order"]
 
@@ -66,8 +67,8 @@ def test_bands_are_used():
     problem = posed(X, y)
     state, rng = SOLVER.start(problem), np.random.default_rng(0)
     SOLVER.advance(problem, state, rng)
-    whole = second_order.Part.of(problem, state.alpha, state.epsilon)
-    band = second_order.rows_in_band(whole, whole.enter(state.v).margins, 1.0)
+    whole = Lagrangian.of(problem, state.alpha, state.epsilon)
+    band = rows_in_band(whole, whole.at(state.v).margins, 1.0)
     assert 0 < len(band) < problem.n / 2
 
 

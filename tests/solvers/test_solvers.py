@@ -10,8 +10,7 @@ from maxmargin.loop.solve import solve
 from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point, certify, primal_of
 from maxmargin.problems.losses import Hinge
-from maxmargin.solvers import SOLVERS, find_solver
-from maxmargin.solvers.pairings import refusal
+from maxmargin.solvers import SOLVERS, find_solver, refusal
 from maxmargin.solvers.parts import sweeps
 from maxmargin.status import Status
 

@@ -44,8 +44,8 @@ from maxmargin.problems.certificate import Certificate, Certified, Point, joined
 from maxmargin.problems.linear import Problem
 from maxmargin.problems.separation import verdict
 from maxmargin.problems.stream import Stream
+from maxmargin.solvers import refusal
 from maxmargin.solvers.base import Divisible, Learns, Solver
-from maxmargin.solvers.pairings import refusal
 from maxmargin.status import Status
 from maxmargin.system.overwriting import holds_something
 from maxmargin.system.threads import blas_on_one_thread

@@ -1,58 +1,64 @@
-"""The solvers, one algorithm a file; `SOLVERS` is the table by which they are found."""
+"""The solvers, one algorithm a file, and the tables by which they are found.
+
+A solver is registered by one line below. Its class declares what it takes (see `takes`); refusals follow from that.
+The order is that in which a refusal recommends: the first solver that takes the problem.
+"""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from importlib import import_module
 from typing import Any
 
 from maxmargin.errors import ParameterError
+from maxmargin.problems.kernel import KernelProblem
+from maxmargin.problems.linear import Problem
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.dual.dual_coordinate import DualCoordinate
-from maxmargin.solvers.dual.dual_pairs import DualPairs
-from maxmargin.solvers.dual.interior_point import InteriorPoint
-from maxmargin.solvers.dual.smo_simple import SmoSimple
-from maxmargin.solvers.kernel.pegasos import PegasosKernel
-from maxmargin.solvers.kernel.smo import Smo
-from maxmargin.solvers.kernel.smo_simple import SmoSimpleKernel
-from maxmargin.solvers.primal.gradient_descent import GradientDescent
-from maxmargin.solvers.primal.lbfgs import Lbfgs
-from maxmargin.solvers.primal.newton import Newton
-from maxmargin.solvers.primal.second_order import SecondOrder
-from maxmargin.solvers.stochastic.adaptive import Adaptive
-from maxmargin.solvers.stochastic.implicit import Implicit
-from maxmargin.solvers.stochastic.pegasos import Pegasos
-from maxmargin.solvers.stochastic.perceptron import Perceptron
-from maxmargin.solvers.stochastic.sgd import Sgd
 from maxmargin.solvers.streaming.base import StreamingSolver
-from maxmargin.solvers.streaming.block_minimization import BlockMinimization
-from maxmargin.solvers.streaming.cached_loops import CachedLoops
-from maxmargin.solvers.streaming.selective_blocks import SelectiveBlocks
 
-ALL: tuple[Solver, ...] = (
-    DualCoordinate(),
-    DualPairs(),
-    SecondOrder(),
-    InteriorPoint(),
-    Newton(),
-    Lbfgs(),
-    GradientDescent(),
-    Sgd(),
-    Adaptive(),
-    Pegasos(),
-    Implicit(),
-    SmoSimple(),
-    Perceptron(),
+
+def registered(*places: str) -> dict[str, Any]:
+    """An instance of each class, given as `folder.module:Class`, by the name of its solver."""
+    solvers = {}
+    for place in places:
+        module, solver = place.split(":")
+        instance = getattr(import_module(f"{__name__}.{module}"), solver)()
+        solvers[instance.name] = instance
+    return solvers
+
+
+SOLVERS: dict[str, Solver] = registered(
+    "dual.dual_coordinate:DualCoordinate",
+    "dual.dual_pairs:DualPairs",
+    "primal.second_order:SecondOrder",
+    "dual.interior_point:InteriorPoint",
+    "primal.newton:Newton",
+    "primal.lbfgs:Lbfgs",
+    "primal.gradient_descent:GradientDescent",
+    "stochastic.sgd:Sgd",
+    "stochastic.adaptive:Adaptive",
+    "stochastic.pegasos:Pegasos",
+    "stochastic.implicit:Implicit",
+    "dual.smo_simple:SmoSimple",
+    "stochastic.perceptron:Perceptron",
 )
-SOLVERS: dict[str, Solver] = {solver.name: solver for solver in ALL}
-KERNEL_SOLVERS: tuple[Solver, ...] = (Smo(), SmoSimpleKernel(), PegasosKernel())
-METHODS: tuple[StreamingSolver, ...] = (CachedLoops(), BlockMinimization(), SelectiveBlocks())
-PASSING: dict[str, StreamingSolver] = {method.name: method for method in METHODS}  # the rows of files pass by
-WITH_KERNELS: dict[str, Solver] = {solver.name: solver for solver in KERNEL_SOLVERS}
+
+KERNEL_SOLVERS: dict[str, Solver] = registered(
+    "kernel.smo:Smo",
+    "kernel.smo_simple:SmoSimpleKernel",
+    "kernel.pegasos:PegasosKernel",
+)
+
+STREAMING_SOLVERS: dict[str, StreamingSolver] = registered(
+    "streaming.cached_loops:CachedLoops",
+    "streaming.block_minimization:BlockMinimization",
+    "streaming.selective_blocks:SelectiveBlocks",
+)
 
 
 def find_solver(name: str, options: dict[str, Any] | None = None, *, kernel: bool = False) -> Solver:
     """The solver of that name, in its form for kernels if asked for, with these options instead of its own."""
-    known_solvers: dict[str, Any] = {**SOLVERS, **WITH_KERNELS, **PASSING}
+    known_solvers: dict[str, Any] = {**SOLVERS, **KERNEL_SOLVERS, **STREAMING_SOLVERS}
     if name not in known_solvers:
         raise ParameterError(f"solver={name!r} is not known: choose auto or one of {', '.join(known_solvers)}")
     return with_options(known_solvers[name] if kernel else SOLVERS.get(name, known_solvers[name]), options)  # type: ignore[no-any-return]
@@ -66,3 +72,14 @@ def with_options(solver: Any, options: dict[str, Any] | None) -> Any:
             has = f"its options are {', '.join(known)}" if known else "it has none"
             raise ParameterError(f"{name} has no option {option!r}: {has}")
     return replace(solver, **options) if options else solver
+
+
+def refusal(name: str, problem: Problem | KernelProblem) -> str | None:
+    """Why that solver cannot solve the problem, and which one can; None if it can."""
+    has_kernel = isinstance(problem, KernelProblem)
+    objection = find_solver(name, kernel=has_kernel).takes.objection(problem)
+    if objection is None:
+        return None
+    candidates = KERNEL_SOLVERS if has_kernel else SOLVERS
+    able = next((other for other, solver in candidates.items() if solver.takes.objection(problem) is None), None)
+    return f"{name} {objection}" + (f": use solver={able!r}" if able else "")

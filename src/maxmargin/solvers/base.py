@@ -1,7 +1,7 @@
-"""What a solver is: it knows how to start, how to advance, and where it stands. The loop in `solve` does the rest.
+"""The protocol of a solver: start, advance, point. The loop in `loop/solve` does the rest.
 
-Its state is a dataclass of plain arrays, numbers and truth values, so that written down it is a checkpoint. The loop
-reads one field of it, `visited`: how many rows have been visited; n of them are an epoch.
+The state of a solver is a dataclass of arrays, numbers and truth values, so that a checkpoint can hold it. The loop
+reads one field of it, `visited`: the number of rows visited; n of them are an epoch.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from maxmargin.problems.best_bias import best_bias
 from maxmargin.problems.certificate import Certified, Point, feasible, primal_of
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.linear import Problem
+from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 
-WORK = 10_000_000  # numbers visited in one call of `advance`: a few tenths of a second
-ROW = 50  # what a row costs beside its numbers, in numbers
+WORK = 10_000_000  # values visited in one call of `advance`: a few tenths of a second
+ROW = 50  # the fixed cost of visiting a row, in values
 
 
 class Solver(Protocol):
@@ -27,11 +28,15 @@ class Solver(Protocol):
 
     @property
     def name(self) -> str:
-        """What users call it."""
+        """The name users give."""
 
     @property
     def state_type(self) -> type:
         """The dataclass of its state."""
+
+    @property
+    def takes(self) -> Takes:
+        """The problems that it takes."""
 
     def start(self, problem: Any, warm: Point | None = None) -> Any:
         """The state before the first step, at a point with alpha if given."""
@@ -43,12 +48,12 @@ class Solver(Protocol):
         """
 
     def point(self, problem: Any, state: Any) -> Point:
-        """Where the solver stands."""
+        """The point to certify: w, b, α, or a part of these."""
 
 
 @runtime_checkable
 class Learns(Protocol):
-    """A solver that goes on from what a certificate has computed, where that is more exact than what it had."""
+    """A solver that takes results of a certificate into its state, where they are more exact than its own."""
 
     def learn(self, problem: Any, state: Any, found: Certified) -> None:
         """Take it into `state`."""
@@ -74,17 +79,17 @@ class Divisible(Protocol):
 
 
 def rows_at_once(problem: Problem) -> int:
-    """How many rows one call of `advance` visits at most."""
+    """The largest number of rows that one call of `advance` visits."""
     return max(1, int(WORK / (row_length(problem.rows) + ROW)))
 
 
 def visits_at_once(problem: KernelProblem) -> int:
-    """How many examples one call of `advance` visits at most, where each may need its row of the kernel."""
+    """The largest number of examples that one call of `advance` visits, where each may need its row of the kernel."""
     return max(1, WORK // problem.n)
 
 
 def dual_start(problem: Problem, warm: Point | None) -> tuple[np.ndarray, np.ndarray, float]:
-    """A feasible α to start from, 0 if none is given, with its w(α) and b; made shorter as long as D gains by it."""
+    """A feasible α to start from, 0 if none is given, with its w(α) and b; halved as long as D rises."""
     if warm is None or warm.alpha is None:
         return np.zeros(problem.n), *primal_of(problem, np.zeros(problem.n))
     alpha = feasible(problem, warm.alpha)

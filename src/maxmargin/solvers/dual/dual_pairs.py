@@ -28,23 +28,24 @@ from maxmargin.problems.linear import Problem
 from maxmargin.problems.losses import Logistic
 from maxmargin.solvers.base import dual_start, rows_at_once
 from maxmargin.solvers.parts.sweeps import Sweeps
+from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.system.compiled import compiled
 
 PAIRS = ("joined", "random", "greedy")
-GREEDY_STEPS = 10  # in one call, at a pass each
-PULL = 0.1  # how far one violating example pulls the estimate of b towards its own F
+GREEDY_STEPS = 10  # in one call of `advance`: each costs a pass over the rows
+BIAS_STEP = 0.1  # of the way to F_i: how far a violating example moves the estimate of b
 INTERIOR = 1e-3  # logistic starts at this part of the box: its dual has infinite slope at the ends
 
 
 @dataclass
 class PairSweeps(Sweeps):
-    """A sweep, and who waits for a partner in it."""
+    """A sweep, and the examples that wait for a partner in it, with their F."""
 
     waiting: np.ndarray = field(default_factory=lambda: np.full(2, -1))
     levels: np.ndarray = field(default_factory=lambda: np.zeros(2))
 
     def begin(self) -> None:
-        """Nobody waits."""
+        """Forget what the last sweep saw; no example waits."""
         super().begin()
         self.waiting[:] = -1
 
@@ -55,6 +56,7 @@ class DualPairs:
 
     name = "dual_pairs"
     state_type = PairSweeps
+    takes = Takes(EVERY_LOSS, ("free",), hard_margin=True)
 
     pairs: str = "joined"
 
@@ -123,7 +125,7 @@ def sweep(rows, y, term, Q, alpha, w, b, order, start, stop, kept, low, high, dr
                 faller, F_faller = i, F
         else:
             continue
-        b += PULL * (F - b)
+        b += BIAS_STEP * (F - b)
         if riser >= 0 and faller >= 0:
             join(rows, y, term, Q, alpha, w, riser, faller)
             riser, faller = -1, -1

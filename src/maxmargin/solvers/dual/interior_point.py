@@ -1,14 +1,14 @@
-"""Interior point: Newton steps on the conditions of the optimum, kept away from the walls of the box.
+"""Interior point: Newton steps on the optimality conditions, kept inside the box.
 
 Solves   min_v P(v),  v = (w, b);  hinge, any bias
 Idea     at the optimum  r v = Σ α_i y_i z_i,   1 − m_i = ξ_i − s_i,   α_i s_i = 0,   (C_i − α_i) ξ_i = 0,
-         with every α_i, C_i − α_i, s_i, ξ_i ≥ 0: ξ_i is how far a margin falls short, s_i how far it exceeds 1. Both
-         products are first asked to be μ instead of 0, and μ goes to 0 with the steps; all four stay above 0
+         with every α_i, C_i − α_i, s_i, ξ_i ≥ 0: ξ_i is how far a margin is below 1, s_i how far it is above. Both
+         products are set to μ instead of 0, and μ goes to 0 with the steps; all four stay above 0
 Step     (diag(r) + Σ h_i z_i z_iᵀ) Δv = …,   1/h_i = s_i/α_i + ξ_i/(C_i − α_i);  the others follow from Δv
-         several times with one matrix: to see how small μ may become, for that μ, and corrected to go further
+         several times with one matrix: for μ = 0, to see how small μ may become; for that μ; corrected to go further
 Start    three epochs of dual coordinate descent, with α moved well inside its box
-Costs    a step: the matrix, O(nnz d + d³), and five to ten passes; fifteen to thirty steps on most data. Rows that
-         together are nothing beside the ridge are left out of the matrix
+Costs    a step: the matrix, O(nnz d + d³), and five to ten passes; fifteen to thirty steps on most data. Rows whose
+         sum is negligible beside the ridge are left out of the matrix
 After    Mehrotra, SIAM Journal on Optimization 1992; Gondzio, Computational Optimization and Applications 1996 (the
          corrections); Ferris, Munson, SIAM Journal on Optimization 2002 (SVMs)
 """
@@ -25,25 +25,28 @@ from maxmargin.problems.linear import Problem
 from maxmargin.solvers.dual.dual_coordinate import DualCoordinate
 from maxmargin.solvers.parts.newton_system import System
 from maxmargin.solvers.parts.primal_objective import Primal
+from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 
-EPOCHS = 3  # of dual coordinate descent, to begin with
-INSIDE = 0.1  # of the box: how far from its walls α begins
-APART = 1.0  # how far from 0 ξ and s begin
-NEARLY = 0.995  # of the way to the nearest wall
-CORRECTIONS = 3  # of a direction, at most, each for
-LONGER = 0.3  # as much more of the way,
-FAR = 10.0  # by bringing products that differ from μ by more than this factor nearer to it
-NEGLIGIBLE = 0.01  # of the ridge: what the rows that are left out may add up to
-TINY = 1e-12
-PASSES = 6
+# benchmarks/results/linear.md was measured with these values.
+START_EPOCHS = 3  # of dual coordinate descent
+START_INSIDE = 0.1  # of the box: the distance of the first α from its bounds
+START_SLACK = 1.0  # the least ξ and s at the start
+STEP_TO_BOUND = 0.995  # of the way to the nearest bound: the longest step, as usual for these methods
+CORRECTIONS = 3  # of a direction, at most
+CORRECTED_LENGTH = 0.3  # how much longer a corrected step is meant to be
+WORTH_CORRECTING = 0.1  # of that: a correction that gains less is the last one
+PRODUCT_RANGE = 10.0  # a correction brings products that differ from μ by more than this factor nearer to it
+NEGLIGIBLE = 0.01  # of the ridge: the largest sum of the rows that are left out of the matrix
+LEAST_RIDGE = 1e-12  # of a free bias, which has none
+PASSES = 6  # over the rows in a step, as `visited` counts them
 
 
 @dataclass
 class Interior:
-    """A point inside, or a direction: v and its margins; α and its room below C; how far margins exceed 1, or miss it.
+    """A point inside the box, or a direction: v and its margins, α, C − α (room), s (surplus), ξ (shortfall).
 
-    The room is kept beside α: near C their difference would round to 0.
+    The room is kept beside α, since near C their difference would round to 0.
     """
 
     v: np.ndarray
@@ -56,7 +59,7 @@ class Interior:
     estimate: float = np.inf
 
     def of(self, some: Any) -> Interior:
-        """What belongs to some of the examples."""
+        """The entries of some examples."""
         arrays = self.margins, self.alpha, self.room, self.surplus, self.shortfall
         return Interior(self.v, *(array[some] for array in arrays))
 
@@ -76,21 +79,22 @@ class InteriorPoint:
 
     name = "interior_point"
     state_type = Interior
+    takes = Takes(("hinge",))
 
     def start(self, problem: Problem, warm: Point | None = None) -> Interior:
-        """At w = 0, or at `alpha`; the first step moves inside."""
+        """At w = 0, or at `alpha`; the first step moves inside the box."""
         v, nothing = Primal(problem).start(warm), np.zeros(0)
         alpha = np.zeros(problem.n) if warm is None or warm.alpha is None else warm.alpha.copy()
         return Interior(v, nothing, alpha, nothing, nothing, nothing)
 
     def advance(self, problem: Problem, state: Interior, rng: np.random.Generator) -> Status | None:
-        """One step; before the first, inside. Where rounding leaves none, that is the end."""
+        """One step; before the first, the way inside the box. STALLED where rounding leaves no step."""
         return self.advance_within(problem, state, rng, np.inf)
 
     def advance_within(
         self, problem: Problem, state: Interior, rng: np.random.Generator, visits: float
     ) -> Status | None:
-        """The same; with fewer visits than that takes, the way inside, or as much of it as they allow."""
+        """The same; with fewer visits than that takes, the way inside the box, or as much of it as they allow."""
         last = state.visited + visits
         if not len(state.margins):
             move_inside(problem, state, rng, visits)
@@ -109,13 +113,13 @@ class InteriorPoint:
         return None
 
     def point(self, problem: Problem, state: Interior) -> Point:
-        """V and α."""
+        """(w, b) and α."""
         point = Primal(problem).point(state.v)
         return Point(point.w, point.b, state.alpha.copy())
 
 
 class Equations:
-    """The conditions at a point, their Newton matrix, and the step."""
+    """The optimality conditions at a point, their Newton matrix, and the step."""
 
     def __init__(self, problem: Problem, some: Any, at: Interior) -> None:
         self.primal, self.some, self.at = Primal(problem), some, at
@@ -126,7 +130,7 @@ class Equations:
         self.solve = self.system().solver()
 
     def step(self) -> tuple[Interior, float]:
-        """A direction, and how far to go: towards μ = 0 to see how far that goes, then towards the μ it deserves."""
+        """A direction and its length: first for μ = 0, then for the μ that this one could reach."""
         at = self.at
         low, high = at.alpha * at.surplus, at.room * at.shortfall
         mu = float(np.mean(low) + np.mean(high))
@@ -136,18 +140,18 @@ class Equations:
         target = 0.5 * mu * ratio**3
         low, high = target - low - first.alpha * first.surplus, target - high - first.room * first.shortfall
         second = self.corrected(self.direction(low, high), low, high, target)
-        return second, min(1.0, NEARLY * self.longest(second))
+        return second, min(1.0, STEP_TO_BOUND * self.longest(second))
 
     def corrected(self, step: Interior, low: np.ndarray, high: np.ndarray, target: float) -> Interior:
-        """The step, changed so that it leads further before it meets a wall, as long as that succeeds."""
+        """The step, changed so that it is longer before it meets a bound, as long as that succeeds."""
         t = self.longest(step)
         for _ in range(CORRECTIONS):
             if t >= 1.0:
                 break
-            low_there, high_there = self.products(step, min(1.0, t + LONGER))
+            low_there, high_there = self.products(step, min(1.0, t + CORRECTED_LENGTH))
             low, high = low + missing(low_there, target), high + missing(high_there, target)
             other = self.direction(low, high)
-            if (longer := self.longest(other)) < t + 0.1 * LONGER:
+            if (longer := self.longest(other)) < t + WORTH_CORRECTING * CORRECTED_LENGTH:
                 break
             step, t = other, longer
         return step
@@ -169,7 +173,7 @@ class Equations:
         return Interior(v, margins, alpha, -alpha, surplus, shortfall)
 
     def longest(self, step: Interior) -> float:
-        """How much of a step leads to a wall; at most twice the step."""
+        """The length at which a step meets a bound; at most 2."""
         at = self.at
         pairs = (
             (at.alpha, step.alpha), (at.room, step.room),
@@ -184,9 +188,9 @@ class Equations:
         return self.primal.sum_of_rows(whole)
 
     def system(self) -> System:
-        """The matrix, without as many rows of small h as together are nothing beside the ridge.
+        """The matrix, without the rows of smallest h whose sum is negligible beside the ridge.
 
-        A free bias has no ridge: there what is left out is put in.
+        A free bias has no ridge: it gets the sum of what is left out.
         """
         problem = self.primal.problem
         h = np.zeros(problem.n)
@@ -194,15 +198,15 @@ class Equations:
         weight = h * (problem.squared_norms + 1.0)
         order = np.argsort(weight)
         without = order[np.cumsum(weight[order]) <= NEGLIGIBLE * problem.ridge]
-        ridge = np.where(self.primal.ridge > 0.0, self.primal.ridge, max(float(np.sum(h[without])), TINY))
+        ridge = np.where(self.primal.ridge > 0.0, self.primal.ridge, max(float(np.sum(h[without])), LEAST_RIDGE))
         h[without] = 0.0
         return System(problem.rows, problem.d, ridge, h, problem.threads)
 
 
 def missing(products: np.ndarray, target: float) -> np.ndarray:
-    """What brings products that are far from the target nearer to it."""
-    wanted = np.clip(products, target / FAR, FAR * target)
-    return np.asarray(np.maximum(wanted - products, -FAR * target))
+    """The changes that bring products far from the target nearer to it."""
+    wanted = np.clip(products, target / PRODUCT_RANGE, PRODUCT_RANGE * target)
+    return np.asarray(np.maximum(wanted - products, -PRODUCT_RANGE * target))
 
 
 def estimate(problem: Problem, state: Interior) -> float:
@@ -213,23 +217,23 @@ def estimate(problem: Problem, state: Interior) -> float:
 
 
 def examples(problem: Problem) -> Any:
-    """Those with a weight: the others have no box to be inside of."""
+    """The examples with a weight: the others have an empty box."""
     return slice(None) if len(problem.counted) == problem.n else problem.counted
 
 
 def move_inside(problem: Problem, state: Interior, rng: np.random.Generator, most: float) -> None:
-    """A few epochs of dual coordinate descent, no more than `most` visits, then away from every wall."""
+    """A few epochs of dual coordinate descent, no more than `most` visits, then away from every bound."""
     descent, C, primal = DualCoordinate(), problem.C, Primal(problem)
     dual = descent.start(problem, Point(alpha=state.alpha))
     visited = 0  # in the last step, and likely in the next
-    while dual.visited < EPOCHS * len(problem.counted) and dual.visited + visited <= most:
+    while dual.visited < START_EPOCHS * len(problem.counted) and dual.visited + visited <= most:
         before = dual.visited
         descent.advance(problem, dual, rng)
         visited = dual.visited - before
     state.v = primal.joined(dual.w.copy(), dual.b)
     state.margins = problem.y * primal.scores(state.v)
-    state.alpha = np.clip(dual.alpha, INSIDE * C, (1.0 - INSIDE) * C)
+    state.alpha = np.clip(dual.alpha, START_INSIDE * C, (1.0 - START_INSIDE) * C)
     state.room = C - state.alpha
-    state.shortfall = np.maximum(1.0 - state.margins, 0.0) + APART
+    state.shortfall = np.maximum(1.0 - state.margins, 0.0) + START_SLACK
     state.surplus = state.shortfall - (1.0 - state.margins)
     state.visited += dual.visited

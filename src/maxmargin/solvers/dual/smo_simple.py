@@ -24,6 +24,7 @@ from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.base import dual_start, rows_at_once
+from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 from maxmargin.system.compiled import compiled
 from maxmargin.system.values import is_number, is_whole
@@ -31,7 +32,7 @@ from maxmargin.system.values import is_number, is_whole
 
 @dataclass
 class SmoPlace:
-    """Where SMO stands, and how many sweeps in a row have changed nothing."""
+    """α, τ, b, and the number of sweeps in a row that have changed nothing."""
 
     alpha: np.ndarray
     tau: float
@@ -44,14 +45,14 @@ class SmoPlace:
 
 @dataclass
 class SmoState(SmoPlace):
-    """With w beside α."""
+    """The same, with w."""
 
     w: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
 class SmoRule:
-    """How exactly it is done, and when it is over: the same with a kernel."""
+    """The tolerance and the stopping rule, with or without a kernel."""
 
     tolerance: float = 1e-3
     passes: int = 5
@@ -66,13 +67,13 @@ class SmoRule:
             raise ParameterError(f"refine={self.refine!r} must be true or false")
 
     def close(self, state: SmoPlace, stop: int, n: int) -> Status | None:
-        """Account for the visits up to `stop` of n; at the end of a sweep, see whether it is over."""
+        """Count the visits up to `stop` of n; at the end of a sweep, apply the stopping rule."""
         state.visited += stop - state.position
         state.position = stop % n
         return self.end_sweep(state) if state.position == 0 else None
 
     def end_sweep(self, state: SmoPlace) -> Status | None:
-        """After enough sweeps without a change, ask for more or be content."""
+        """After enough sweeps without a change, divide τ by ten, or stop."""
         state.quiet = 0 if state.changed else state.quiet + 1
         state.changed = 0
         if state.quiet < self.passes:
@@ -89,6 +90,7 @@ class SmoSimple(SmoRule):
 
     name = "smo_simple"
     state_type = SmoState
+    takes = Takes(("hinge",), ("free",))
 
     def start(self, problem: Problem, warm: Point | None = None) -> SmoState:
         """At α = 0, or at `alpha`."""
@@ -113,13 +115,13 @@ class SmoSimple(SmoRule):
 
 
 def partners(start: int, stop: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """For each from `start` to `stop` another one of n, at random."""
+    """For each example from `start` to `stop` another of the n, at random."""
     return np.asarray((np.arange(start, stop) + rng.integers(1, max(n, 2), stop - start)) % n)
 
 
 @compiled
 def sweep(rows, y, C, Q, alpha, w, b, chosen, others, tau):
-    """Visit the chosen, each with its other."""
+    """Visit the chosen examples, each with its partner."""
     changed = 0
     for k in range(chosen.size):
         i, j = chosen[k], others[k]

@@ -20,12 +20,13 @@ from maxmargin.problems.certificate import Point
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.solvers.base import visits_at_once
 from maxmargin.solvers.stochastic.pegasos import check_batch
+from maxmargin.solvers.takes import Takes
 from maxmargin.system.compiled import compiled
 
 
 @dataclass
 class Hits:
-    """What the hits of each example add up to, the scores times t, and the steps so far."""
+    """a, the scores times t, and the number of steps."""
 
     a: np.ndarray
     f: np.ndarray
@@ -41,6 +42,7 @@ class PegasosKernel:
 
     name = "pegasos"
     state_type = Hits
+    takes = Takes(biases=("none",), formulations=("C-SVC",))
 
     batch: int = 1
 
@@ -48,7 +50,7 @@ class PegasosKernel:
         check_batch(self.batch)
 
     def start(self, problem: KernelProblem, warm: Point | None = None) -> Hits:
-        """At w = 0: the first step leaves any other start behind."""
+        """At w = 0: the first step multiplies any other start by 0."""
         if self.batch > problem.n:
             raise ParameterError(f"batch={self.batch} must be from 1 to {problem.n}, the number of examples")
         return Hits(np.zeros(problem.n), np.zeros(problem.n))
@@ -77,7 +79,7 @@ class PegasosKernel:
 
 @compiled
 def next_hits(y, f, order, first, stop, k, t, hit):
-    """Step over batches that no example violates: where the next begins, the steps so far, and the hits of this one."""
+    """Skip batches without a hit: where the next batch begins, the steps so far, and the hits of this one."""
     count = 0
     while first < stop and count == 0:
         t += 1

@@ -16,13 +16,14 @@ from maxmargin.problems.certificate import Certified, Point
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.solvers.base import visits_at_once
 from maxmargin.solvers.dual.smo_simple import SmoPlace, SmoRule, partners, step, violates
+from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 from maxmargin.system.compiled import compiled
 
 
 @dataclass
 class KernelSmoState(SmoPlace):
-    """With the scores beside α."""
+    """The same, with the scores."""
 
     f: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
@@ -33,9 +34,10 @@ class SmoSimpleKernel(SmoRule):
 
     name = "smo_simple"
     state_type = KernelSmoState
+    takes = Takes(biases=("free",), formulations=("C-SVC",))
 
     def start(self, problem: KernelProblem, warm: Point | None = None) -> KernelSmoState:
-        """At α = 0, or at `alpha`, the β of the machine."""
+        """At α = 0, or at `alpha`, which is β = αy of the formulation."""
         beta = np.zeros(problem.n) if warm is None or warm.alpha is None else warm.alpha
         f = problem.scores(beta) if np.any(beta) else np.zeros(problem.n)
         return KernelSmoState(np.abs(beta), self.tolerance, f=f)
@@ -53,7 +55,7 @@ class SmoSimpleKernel(SmoRule):
         return self.close(state, stop, n)
 
     def move(self, problem: KernelProblem, state: KernelSmoState, i: int, j: int) -> bool:
-        """Solve for the two exactly; whether they moved."""
+        """Solve for α_i and α_j exactly; whether they moved."""
         y, f, Q = problem.formulation.labels, state.f, problem.diagonal
         of_i, of_j = problem.held.one(i).copy(), problem.held.one(j)
         E, E_other = (f[k] + state.b - y[k] for k in (i, j))
@@ -75,7 +77,7 @@ class SmoSimpleKernel(SmoRule):
 
 @compiled
 def first_violation(y, C, alpha, f, b, chosen, others, tau, k):
-    """The first of the chosen, from the k-th on, at which the optimality conditions fail."""
+    """The first of the chosen examples, from the k-th on, that violates the optimality conditions."""
     while k < chosen.size:
         i = chosen[k]
         if i != others[k] and violates(y[i], alpha[i], C[i], f[i] + b - y[i], tau):

@@ -25,14 +25,15 @@ from maxmargin.problems.linear import Problem
 from maxmargin.system.compiled import compiled, summing
 from maxmargin.system.threads import pool
 
-ROUND = 200_000  # values that the threads visit between two merges,
-MERGE = 10  # and at least so many for each feature
-WORTH = 2  # rounds, or a single thread does it
-FORGET = 0.99  # σ falls by this, a round, down to what is measured
+# benchmarks/results/linear.md was measured with these values, on two threads.
+ROUND = 200_000  # values that the threads visit between two merges
+MERGE = 10  # values for each feature that they visit at least: a merge goes through all features
+FEWEST_ROUNDS = 2  # for fewer, a single thread makes the sweep
+SIGMA_DECAY = 0.99  # a round: σ falls by this factor down to what is measured
 
 
 class Seen(NamedTuple):
-    """What a thread has seen on its way: b, s = Σ α_i y_i, examples kept, range of the violations, their gap."""
+    """What a sweep has seen so far: b, s = Σ α_i y_i, examples kept, the range of the violations, the gap they add."""
 
     b: float
     balance: float
@@ -46,13 +47,13 @@ Visit = Callable[[np.ndarray, int, int, Seen, float], Seen]
 
 
 def rounds_worth(problem: Problem, examples: int) -> int:
-    """In how many rounds to share so many examples; 0 if a single thread had better visit them."""
+    """The number of rounds in which threads share a sweep; 0 if a single thread makes it faster."""
     rounds = int(examples * row_length(problem.rows) / max(ROUND, MERGE * problem.d))
-    return rounds if problem.threads > 1 and rounds >= WORTH else 0
+    return rounds if problem.threads > 1 and rounds >= FEWEST_ROUNDS else 0
 
 
 def edges_of_parts(start: int, stop: int, threads: int, rounds: int) -> np.ndarray:
-    """Where the part of each thread, a row, begins and each of its rounds ends."""
+    """The bounds of the rounds, one row for each thread: edges[k, r] to edges[k, r + 1]."""
     edges = np.linspace(start, stop, threads * rounds + 1).astype(np.int64)
     return np.array([edges[k * rounds : (k + 1) * rounds + 1] for k in range(threads)])
 
@@ -81,8 +82,20 @@ def share(
         b += float(np.sum(steps)) / sigma
         balance += sum(one.balance - balance for one in after)
         all_seen = [one._replace(b=b, balance=balance) for one in after]
-        sigma = max(1.0, FORGET * sigma, float(together / apart) if apart > 0.0 else 1.0)
+        sigma = max(1.0, SIGMA_DECAY * sigma, float(together / apart) if apart > 0.0 else 1.0)
     return all_seen, sigma
+
+
+def joined(parts: list[Seen], edges: np.ndarray, *kept_arrays: np.ndarray) -> Seen:
+    """What all threads have seen; the examples they kept are moved together at the front of the arrays."""
+    kept = parts[0].kept
+    for part, edge in zip(parts[1:], edges[1:, 0], strict=True):
+        more = part.kept - int(edge)
+        for array in kept_arrays:
+            array[kept : kept + more] = array[edge : part.kept]
+        kept += more
+    low, high = min(part.low for part in parts), max(part.high for part in parts)
+    return Seen(parts[0].b, parts[0].balance, kept, low, high, sum(part.fenchel_young_gap for part in parts))
 
 
 @compiled
@@ -110,7 +123,7 @@ def add_change(w, copy, total):
 
 @summing
 def move(w, total, part):
-    """W += part · total; the square of the total."""
+    """Add part · total to w; the square of the total."""
     square = 0.0
     for j in range(w.size):
         square += total[j] * total[j]

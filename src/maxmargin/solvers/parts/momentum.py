@@ -1,11 +1,10 @@
-"""Momentum between sweeps: before each one, go on a part of the way that the last one has led.
+"""Momentum between sweeps: before each sweep, extrapolate the change of the last one.
 
     α ← clip(α + β (α − α′)),     α′ where the sweep before the last one ended,     β = (t − 1)/t⁺,
-    t⁺ = ½ + √(¼ + t²),           beginning at t = 1, so β goes to 1 as long as the dual rises from sweep to sweep;
-                                  once it has fallen, t is 1 again; so it is, with a free bias, once Σ α_i y_i has
-                                  passed through 0
+    t⁺ = ½ + √(¼ + t²),           beginning at t = 1, so β goes to 1 as long as the dual rises from sweep to sweep
 
-w goes along, for it is linear in α; only the examples that the box stops cost a visit of their rows.
+t is set to 1 again when the dual has fallen, and with a free bias when Σ α_i y_i has changed its sign. w is
+extrapolated too, since it is linear in α; only the examples that are clipped cost a visit of their rows.
 
 After    Nesterov 1983; O'Donoghue, Candès, Foundations of Computational Mathematics 2015 (starting again)
 """
@@ -25,7 +24,7 @@ from maxmargin.system.compiled import compiled
 
 @dataclass
 class Momentum(Sweeps):
-    """Sweeps, s = Σ α_i y_i, what the dual is without b; all this at the end of the sweep before; and t."""
+    """Sweeps, s = Σ α_i y_i, the dual without its term in b; the same at the end of the sweep before; and t (pace)."""
 
     balance: float = 0.0
     value: float = -np.inf
@@ -37,7 +36,7 @@ class Momentum(Sweeps):
 
 
 def extrapolate(problem: Problem, state: Momentum, centre: float, bias_curvature: float) -> None:
-    """Go on from the end of a sweep, in which b was drawn to `centre` by `bias_curvature`, B²."""
+    """Extrapolate from the end of a sweep whose bias had the centre `centre` and B² = `bias_curvature`."""
 
     def height(value: float, balance: float) -> float:
         return value - centre * balance - 0.5 * bias_curvature * balance**2
@@ -57,7 +56,7 @@ def extrapolate(problem: Problem, state: Momentum, centre: float, bias_curvature
 
 @compiled
 def extend(rows, y, U, beta, alpha, before, w, w_before):
-    """Move α and w, remember where they were; the sum of y over the ways that the box has stopped."""
+    """Move α and w, and remember where they were; how much clipping has changed Σ α_i y_i."""
     for k in range(w.size):
         here = w[k]
         w[k] += beta * (here - w_before[k])

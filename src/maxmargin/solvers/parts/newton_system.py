@@ -1,18 +1,17 @@
-"""The linear system of a Newton step, solved where it is smallest.
+"""The linear system of a Newton step, solved in the cheapest way.
 
     (diag(r) + Σ h_i z_i z_iᵀ) s = −g,   z_i = (x_i, 1), or x_i where there is no bias;  rows with h_i = 0 take no part
 
-few features           the matrix itself and its Cholesky factors, its diagonal scaled to 1 so that the units of the
-                       features do not matter
-    long rows          or those of a sample of the rows, drawn by h, with the true diagonal: not the same, but good
-                       enough to lead conjugate gradients
-few rows take part     the matrix of their inner products instead (Woodbury), with b eliminated
+few features           Cholesky factors of the matrix, its diagonal scaled to 1 so that the units of the features do
+                       not matter
+few rows take part     Cholesky factors of the matrix of their inner products (Woodbury), with b eliminated
 neither                conjugate gradients with the diagonal as preconditioner
+long rows              Cholesky factors of the matrix of a sample, drawn in proportion to h: a preconditioner for
+                       conjugate gradients, where the matrix of all rows costs too much
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,18 +20,20 @@ from maxmargin.data.gram import weighted_gram
 from maxmargin.data.passes import combination, combination_of_squares, curved, scores
 from maxmargin.data.pick import pick
 from maxmargin.data.rows import Dense, Rows, row_length
+from maxmargin.solvers.parts.conjugate_gradients import Solve, conjugate_gradients
 from maxmargin.system.buffers import scratch
 from maxmargin.system.threads import blas_on
 
-FEW = 4000  # features or rows for which a matrix is written out
-LARGE = 1500  # from here on all threads of BLAS are worth waking
-PRODUCTS = 200
-ROWS = 12  # a feature, of which a sample consists,
-SPARED = 3  # if there are so many times more,
-LONG = 100  # and so many values in a row that a matrix of all of them takes longer than many products
-JITTER = 1e-14
-
-Solve = Callable[[np.ndarray], np.ndarray]
+LARGEST_MATRIX = 4000  # features or rows for which a matrix is written out: 128 MB of float64
+SMALL_MATRIX = 300  # features up to which the matrix is written out even where fewer rows take part
+BLAS_THREADS_FROM = 1500  # lines of a matrix for which the threads of BLAS are worth waking
+MOST_PRODUCTS = 200  # of conjugate gradients in one solution
+RESIDUAL = 1e-2  # of the right side, which conjugate gradients may leave: as exact as a Newton step deserves
+SAMPLE_ROWS_PER_FEATURE = 12  # in the matrix of a sample
+SAMPLE_SAVES = 3  # a sample is drawn where it leaves out two of three rows that take part, or more
+LONG_ROW = 100  # values of a row from which the matrix of all rows costs more than many products with it
+JITTER = 1e-14  # a line, added to the unit diagonal before the first try to factor
+SINGULAR = 1e-12  # the smallest curvature of b, and the smallest diagonal, relative to the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +51,11 @@ class System:
         return self.solver()(-gradient)
 
     def solver(self) -> Solve:
-        """What gives s for any right side; the matrix is factored once."""
+        """A function that gives s for any right side; the matrix is factored once."""
         active, size = int(np.count_nonzero(self.h)), len(self.ridge)
-        if size <= FEW and (size <= active or size <= 300):
+        if size <= LARGEST_MATRIX and (size <= active or size <= SMALL_MATRIX):
             return self.by_factors()
-        if active <= FEW:
+        if active <= LARGEST_MATRIX:
             return self.by_inner_products()
         return self.by_conjugate_gradients()
 
@@ -64,20 +65,20 @@ class System:
         return len(self.ridge) > self.d
 
     def by_factors(self) -> Solve:
-        """Cholesky."""
+        """Cholesky factors of the matrix."""
         H = scratch("matrix of a Newton step", (len(self.ridge), len(self.ridge)))
         weighted_gram(self.rows, self.d, self.h, H, self.threads)
         H[np.diag_indices_from(H)] += self.ridge
         return by_cholesky(H, self.threads)
 
     def by_sample(self) -> Solve | None:
-        """Cholesky factors of a matrix like this one, of a part of the rows; None if that would not be much cheaper.
+        """Cholesky factors of the matrix of a sample of the rows; None if that would not be much cheaper.
 
-        Its diagonal is the true one: a feature that few rows have may be in none of those drawn.
+        The diagonal is that of all rows: a feature that few rows have may be in none of those drawn.
         """
         size = len(self.ridge)
-        drawn = ROWS * size
-        if row_length(self.rows) < LONG or np.count_nonzero(self.h) < SPARED * drawn:
+        drawn = SAMPLE_ROWS_PER_FEATURE * size
+        if row_length(self.rows) < LONG_ROW or np.count_nonzero(self.h) < SAMPLE_SAVES * drawn:
             return None
         chosen, counts = drawn_by(self.h, drawn)
         weights = counts * (float(np.sum(self.h)) / drawn)
@@ -108,48 +109,54 @@ class System:
 
         def bordered(right: np.ndarray) -> np.ndarray:
             step = inverse(right[:-1])
-            b = (float(right[-1]) - float(c @ step)) / max(bend, 1e-12 * (1.0 + float(np.sum(h))))
+            b = (float(right[-1]) - float(c @ step)) / max(bend, SINGULAR * (1.0 + float(np.sum(h))))
             return np.append(step - b * along, b)
 
         return bordered
 
     def by_conjugate_gradients(self) -> Solve:
-        """As exactly as a step deserves."""
-        from scipy.sparse.linalg import LinearOperator, cg
-
+        """Products with the matrix, with its diagonal as preconditioner."""
         diagonal = self.ridge + squares(self.rows, self.d, self.h, len(self.ridge), self.threads)
-        diagonal = np.maximum(diagonal, 1e-12 * np.max(diagonal))
-        shape = (len(self.ridge), len(self.ridge))
-        product = LinearOperator(
-            shape, matvec=lambda s: self.ridge * s + curved(self.rows, self.d, self.h, s, self.threads)[0]
-        )
-        inverse = LinearOperator(shape, matvec=lambda s: s / diagonal)
-        return lambda right: np.asarray(cg(product, right, rtol=1e-2, maxiter=PRODUCTS, M=inverse)[0])
+        diagonal = np.maximum(diagonal, SINGULAR * np.max(diagonal))
+
+        def solve(right: np.ndarray) -> np.ndarray:
+            enough = RESIDUAL * float(np.linalg.norm(right))
+            return conjugate_gradients(
+                self.times, right, np.zeros_like(self.h), lambda r: r / diagonal, MOST_PRODUCTS,
+                lambda at: float(np.linalg.norm(at.residual)) <= enough,
+            ).s  # fmt: skip
+
+        return solve
+
+    def times(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The matrix times s, in one pass over the rows, and the scores ⟨z_i, s⟩ where h_i > 0."""
+        product, f = curved(self.rows, self.d, self.h, s, self.threads)
+        return np.asarray(self.ridge * s + product), f
 
 
 def drawn_by(h: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows as often as their h says, `count` in all, evenly along them: which, and how often."""
+    """Rows drawn in proportion to h by even strides, `count` in all: which rows, and how often each."""
     sums = np.cumsum(h)
     places = (np.arange(count) + 0.5) * (sums[-1] / count)
     return np.unique(np.searchsorted(sums, places), return_counts=True)
 
 
 def by_cholesky(H: np.ndarray, threads: int = 1) -> Solve:
-    """What solves H s = right, H given by its lower half, which is lost; its diagonal is scaled to 1 first."""
+    """A function that solves H s = right. Only the lower half of H is read; H is overwritten, its diagonal set to 1."""
     from scipy.linalg import cho_solve
 
     scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
     H *= scale[:, None]
     H *= scale
-    with blas_on(threads if len(H) >= LARGE else 1):
+    with blas_on(threads if len(H) >= BLAS_THREADS_FROM else 1):
         factors = factored(H)
     return lambda right: np.asarray(scale * cho_solve(factors, scale * right, check_finite=False))
 
 
 def factored(H: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Cholesky factors of a matrix whose diagonal is 1, or a little more where rounding has left it indefinite.
+    """Cholesky factors of a matrix with a unit diagonal; more is added to it where rounding has left it indefinite.
 
-    Only its lower half is looked at, and the factors are in memory of their own.
+    Only the lower half is read, and the factors have memory of their own.
     """
     from scipy.linalg import LinAlgError, cho_factor
 
@@ -168,7 +175,7 @@ def inner_products(rows: Rows, threads: int = 1) -> np.ndarray:
     """⟨x_i, x_j⟩ for all pairs of rows."""
     if isinstance(rows, Dense):
         X = rows.values.astype(np.float64, copy=False)
-        with blas_on(threads if len(X) >= LARGE else 1):
+        with blas_on(threads if len(X) >= BLAS_THREADS_FROM else 1):
             return np.asarray(X @ X.T)
     from scipy.sparse import csr_array
 

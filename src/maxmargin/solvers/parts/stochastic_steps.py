@@ -1,10 +1,10 @@
-"""What stochastic solvers share: one shape of step, schedules, and a dual point that comes for free.
+"""What stochastic solvers share: one form of the step, schedules of its size, and the dual point that it keeps.
 
-Explicit or implicit, one example or a batch of k, every step has the shape
+Explicit or implicit, one example or a batch of k, every step has the form
 
     w ← (1 − γ) w + γ N Σ a_i y_i x_i,     0 ≤ a_i ≤ C_i:  what the step gives to example i, of N steps an epoch
 
-so with  α ← (1 − γ) α + γ N Σ a_i e_i  it is w = w(α) all the way. With γ_t = 1/t and shuffled epochs α_i is the
+so with  α ← (1 − γ) α + γ N Σ a_i e_i  always w = w(α). With γ_t = 1/t and shuffled epochs α_i is the
 mean of what example i was given in its visits, and so lies in its box: a feasible dual point, and a true duality gap.
 Other schedules may leave the box; the certificate then puts α back, and is looser.
 
@@ -30,14 +30,14 @@ from maxmargin.problems.linear import Problem
 from maxmargin.solvers.base import dual_start, rows_at_once
 from maxmargin.system.values import is_number
 
-SMALL_SCALE = 1e-6  # at the end of a call, and where sums of w are kept: below, they would cancel
-TINY_SCALE = 1e-100  # within a call
+SMALL_SCALE = 1e-6  # least scale at the end of a call, and where sums of w are kept: below, their digits would cancel
+TINY_SCALE = 1e-100  # least scale within a call: below, a division by it may overflow
 SCHEDULES = ("1/t", "over_t", "over_t_C", "over_sqrt_t", "constant")
 
 
 @dataclass
 class Walk:
-    """Where a stochastic solver stands: w = scale · v, alpha = scale · a, Σ αy = scale · s."""
+    """A point, factored: w = scale · v, α = scale · a, Σ αy = scale · s; and the epoch under way."""
 
     v: np.ndarray
     a: np.ndarray
@@ -50,7 +50,7 @@ class Walk:
     position: int = 0
 
     def open(self, problem: Problem, rng: np.random.Generator, batch: int, uniform: bool) -> tuple[int, int]:
-        """The part of the epoch to walk now, in whole batches; at its beginning, an order for it."""
+        """The part of the epoch to visit now, in whole batches; at its beginning, an order for it."""
         if self.position == 0:
             counted = problem.counted
             self.order = np.zeros_like(counted) if uniform else rng.permutation(counted)
@@ -61,7 +61,7 @@ class Walk:
         return start, stop
 
     def close(self, start: int, stop: int) -> None:
-        """Account for the visits."""
+        """Count the visits."""
         self.visited += stop - start
         self.position = stop if stop < len(self.order) else 0
 
@@ -76,7 +76,7 @@ class Walk:
 
 @dataclass
 class AveragedWalk(Walk):
-    """A walk that also adds up where it has been, at the price of the nonzeros of a row.
+    """A walk that also sums its points, at the cost of the nonzeros of a row.
 
     The sum of w over `count` steps is  total + weight · v − lag:  `weight` sums the scales, and `lag` takes back what v
     gained, times the weight before it did. The same for alpha.
@@ -114,7 +114,7 @@ def begin(problem: Problem, warm: Point | None) -> Walk:
 
 
 def stand(problem: Problem, state: Walk) -> Point:
-    """The dual point, when it is in its box; else w and α apart, each for its own half of the certificate."""
+    """The dual point if it is in its box; else w and α, which the certificate then uses apart."""
     alpha = state.scale * state.a
     if np.all(alpha <= problem.loss.upper(problem.C) * (1 + 1e-9)):
         return Point(alpha=alpha)
@@ -134,7 +134,7 @@ def steps(schedule: str, first: float, C: float, t: np.ndarray) -> np.ndarray:
 
 
 def check_schedule(schedule: str, first: float) -> None:
-    """Refuse what is no schedule."""
+    """Refuse a schedule that is not known, or a step that is not positive."""
     if schedule not in SCHEDULES:
         raise ParameterError(f"schedule={schedule!r} is not known: choose one of {', '.join(SCHEDULES)}")
     if not (is_number(first) and 0 < first < np.inf):

@@ -1,6 +1,6 @@
-"""Sweeps over the examples that still matter: permuted, shrinking, and never shrunk for good.
+"""Sweeps over the active examples, in random order, with shrinking.
 
-A sweep visits the active examples in a random order. A kernel moves the examples it wants to see again to the front
+A sweep visits the active examples in a random order. The compiled loop moves the examples it keeps to the front
 of `order` and counts them in `kept`; the next sweep visits only those. An example is dropped when it sits at a bound
 and its violation lies outside [low, high], the range of violations that the previous sweep saw.
 
@@ -21,14 +21,14 @@ from maxmargin.solvers.base import rows_at_once
 from maxmargin.system.compiled import compiled
 from maxmargin.system.splitmix import draw_below
 
-FALL = 0.1  # how far violations fall on the active examples before all are visited again
 SAMPLINGS = ("shuffled", "uniform")
-PATIENCE = 5  # how many full sweeps' worth of shrunk ones may pass before all are visited again
+VIOLATIONS_LEFT = 0.1  # of those in the last full sweep: where active examples violate less, all are visited again
+SHRUNK_SWEEPS = 5  # full sweeps' worth of visits of active examples after which all are visited again
 
 
 @dataclass
 class Sweeps:
-    """Where a dual solver stands: alpha, w(alpha), b, and the sweep under way."""
+    """α, w(α), b, and the sweep under way."""
 
     alpha: np.ndarray
     w: np.ndarray
@@ -76,10 +76,10 @@ class Sweeps:
         self.position = 0
         spread = self.high - self.low
         if self.full:
-            self.target, self.shrunk_visits = FALL * spread, 0
+            self.target, self.shrunk_visits = VIOLATIONS_LEFT * spread, 0
         else:
             self.shrunk_visits += len(self.order)
-        done = spread <= self.target or self.shrunk_visits >= PATIENCE * len(self.alpha)
+        done = spread <= self.target or self.shrunk_visits >= SHRUNK_SWEEPS * len(self.alpha)
         self.full = self.kept == 0 or (not self.full and done)
         self.drop_below = -np.inf if self.full else self.low
         self.drop_above = np.inf if self.full else self.high
@@ -87,7 +87,7 @@ class Sweeps:
 
 
 def check_sampling(sampling: str) -> None:
-    """Refuse what is no way to pick examples."""
+    """Refuse a sampling that is not known."""
     if sampling not in SAMPLINGS:
         raise ParameterError(f"sampling={sampling!r} is not known: choose one of {', '.join(SAMPLINGS)}")
 

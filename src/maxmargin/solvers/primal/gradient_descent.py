@@ -21,7 +21,8 @@ from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point, answers, feasible, primal_of, with_best_bias
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.base import dual_start
-from maxmargin.solvers.parts.primal_objective import Primal, backtrack
+from maxmargin.solvers.parts.primal_objective import Primal
+from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.status import Status
 from maxmargin.system.values import is_number
 
@@ -46,6 +47,7 @@ class GradientDescent:
 
     name = "gradient_descent"
     state_type = Descent
+    takes = Takes(EVERY_LOSS)
 
     rate: str = "backtracking"
     step: float = 1.0
@@ -101,4 +103,4 @@ def longest_step(
     v = primal.joined(*here)
     step = primal.joined(*there) - v
     fall = float(primal.ridge @ (step * step))
-    return backtrack(primal, v, problem.y * margins, step, -fall, enough=0.5).length
+    return primal.backtrack(v, problem.y * margins, step, -fall, enough=0.5).length

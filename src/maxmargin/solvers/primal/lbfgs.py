@@ -17,7 +17,8 @@ import numpy as np
 from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem
-from maxmargin.solvers.parts.primal_objective import Primal, backtrack
+from maxmargin.solvers.parts.primal_objective import Primal
+from maxmargin.solvers.takes import SMOOTH_LOSSES, Takes
 from maxmargin.system.values import is_whole
 
 
@@ -39,6 +40,7 @@ class Lbfgs:
 
     name = "lbfgs"
     state_type = LbfgsState
+    takes = Takes(SMOOTH_LOSSES, unregularised=True)
 
     memory: int = 10
 
@@ -62,7 +64,7 @@ class Lbfgs:
             state.pairs, step = 0, -state.gradient
             slope = float(state.gradient @ step)
         first = 1.0 if state.pairs else 1.0 / max(1.0, float(np.linalg.norm(step)))
-        v, f, length = backtrack(primal, state.v, primal.scores(state.v), step, slope, first)
+        v, f, length = primal.backtrack(state.v, primal.scores(state.v), step, slope, first)
         gradient = primal.gradient(v, f)
         if length:
             remember(state, v - state.v, gradient - state.gradient)

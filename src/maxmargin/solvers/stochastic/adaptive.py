@@ -34,14 +34,15 @@ from maxmargin.problems.dual_terms import best_response
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.primal_objective import Primal
 from maxmargin.solvers.parts.stochastic_steps import Walk
+from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.status import Status
 from maxmargin.system.compiled import compiled, holds, inlined
 from maxmargin.system.values import is_number
 
 MEMORY = ("velocity", "square", "velocity_weight", "square_weight")
 STEPS = {"momentum": 0.01, "nesterov": 0.01, "adagrad": 0.3, "rmsprop": 0.03, "adam": 0.03}
-EPSILON = 1e-8  # against a division by zero
-LARGEST = 1e100  # of a weight: beyond it the objective may overflow
+EPSILON = 1e-8  # ε of the rules: Kingma, Ba, ICLR 2015
+LARGEST_WEIGHT = 1e100  # of w: beyond, the objective may overflow and the run ends as DIVERGED
 
 
 class Velocity(NamedTuple):
@@ -99,6 +100,7 @@ class Adaptive:
 
     name = "adaptive"
     state_type = Trail
+    takes = Takes(EVERY_LOSS)
 
     method: str = "adam"
     step: float | None = None
@@ -130,7 +132,7 @@ class Adaptive:
         )
 
     def advance(self, problem: Problem, state: Trail, rng: np.random.Generator) -> Status | None:
-        """One epoch, or a part of it; where the steps run away, back to before it and the end."""
+        """One epoch, or a part of it; where weights overflow, back to the point before it, and DIVERGED."""
         n = len(problem.counted)
         start, stop = state.open(problem, rng, 1, uniform=False)
         if start == 0 and 2 * state.count >= state.t // n:  # so the sums are over half of the run, or more
@@ -143,7 +145,7 @@ class Adaptive:
         )  # fmt: skip
         state.t += stop - start
         state.close(start, stop)
-        if not np.all(np.abs(state.v[state.used]) < LARGEST):
+        if not np.all(np.abs(state.v[state.used]) < LARGEST_WEIGHT):
             state.v[state.used] = before
             state.forget()
             return Status.DIVERGED
@@ -177,7 +179,7 @@ class Adaptive:
         return rules[self.method]
 
     def first_step(self, problem: Problem, ridge: np.ndarray) -> float:
-        """γ₀: what the user says, or the method's own; where steps add up, as little as does not overshoot."""
+        """γ₀: the option, or the default of the method; with momentum, less if that would overshoot."""
         if self.step is not None:
             return float(self.step)
         own = STEPS[self.method]
@@ -209,7 +211,7 @@ def steepest(problem: Problem, ridge: np.ndarray) -> float:
 
 
 def ahead(rule: Any) -> float:
-    """How much of v lies between w and where the gradient is taken, in compiled code."""
+    """The multiple of v at which the gradient is taken beyond w, in compiled code."""
     raise NotImplementedError("ahead works inside compiled functions only")
 
 

@@ -20,6 +20,7 @@ from maxmargin.data.rows import axpy, dot
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.stochastic_steps import TINY_SCALE, Walk, begin, check_schedule, stand, steps
+from maxmargin.solvers.takes import Takes
 from maxmargin.system.compiled import compiled
 
 
@@ -29,6 +30,7 @@ class Implicit:
 
     name = "implicit"
     state_type = Walk
+    takes = Takes(("hinge",), ("none", "regularised"))
 
     schedule: str = "1/t"
     step: float = 1.0
@@ -60,7 +62,7 @@ class Implicit:
 
 @compiled
 def walk(rows, y, C, Q, B2, v, a, scale, s, order, start, stop, gamma):
-    """Visit order[start:stop] with the steps gamma, as far as the scale is not tiny; how far that is."""
+    """Visit order[start:stop] with the steps gamma, while scale ≥ TINY_SCALE; the number of visits, and the state."""
     n = order.size
     for j in range(stop - start):
         if scale < TINY_SCALE:

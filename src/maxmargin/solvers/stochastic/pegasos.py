@@ -20,6 +20,7 @@ from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.stochastic_steps import Walk, begin, stand
+from maxmargin.solvers.takes import Takes
 from maxmargin.system.compiled import compiled
 from maxmargin.system.values import is_whole
 
@@ -30,6 +31,7 @@ class Pegasos:
 
     name = "pegasos"
     state_type = Walk
+    takes = Takes(("hinge",), ("none", "regularised"))
 
     batch: int = 1
     project: bool = False
@@ -63,14 +65,14 @@ class Pegasos:
 
 
 def check_batch(batch: int) -> None:
-    """Refuse what is no number of examples."""
+    """Refuse a batch that is not a whole number from 1 on."""
     if not (is_whole(batch) and batch >= 1):
         raise ParameterError(f"batch={batch!r} must be a whole number from 1 to the number of examples")
 
 
 @compiled
 def walk(rows, y, C, Q, B2, v, a, scale, s, t, order, start, stop, k, hit, radius):
-    """Visit order[start:stop], k examples a step; `radius` is the square of the ball's."""
+    """Visit order[start:stop], k examples a step; `radius` is the squared radius of the ball."""
     batches = -(-order.size // k)
     norm = 0.0
     if radius < np.inf:

@@ -1,11 +1,11 @@
 """The perceptron: plain, averaged, with a margin.
 
-Solves   nothing that is regularised: it looks for a (w, b) that puts every example on its side
+Solves   find (w, b) with y_i(⟨w, x_i⟩ + b) > margin for every i; nothing is regularised
 Step     where y_i(⟨w, x_i⟩ + b) ≤ margin, a mistake:  w ← w + y_i x_i,  b ← b + B² y_i  (B = 1 for a free bias)
-Ends     SEPARATED after an epoch without a mistake; where the classes overlap it never comes to rest
-Output   the last (w, b), or the mean of all, which is the steadier one before the end
+Ends     SEPARATED after an epoch without a mistake; where the classes overlap it never ends
+Output   the last (w, b), or the mean of all, which varies less before the end
 Keeps    α_i, the mistakes made on i, so that w = w(α); a step costs the nonzeros of its row
-Judged   by the certificate of the stated problem, at the length of (w, b) that suits it best
+Judged   by the certificate of the problem, at the length of (w, b) that is best for it
 After    Rosenblatt 1958; Novikoff 1962; Freund, Schapire, Machine Learning 1999 (averages)
 """
 
@@ -22,12 +22,14 @@ from maxmargin.problems.certificate import Point, feasible, primal_of
 from maxmargin.problems.linear import Problem
 from maxmargin.problems.losses import HARD_MARGIN
 from maxmargin.solvers.base import dual_start, rows_at_once
+from maxmargin.solvers.parts.line_search import bisect, slope_along_ray
+from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 from maxmargin.system.compiled import compiled
 from maxmargin.system.values import is_number
 
 OUTPUTS = ("last", "average")
-HALVINGS = 60
+LENGTH_HALVINGS = 60  # of the bracket in which the best length of (w, b) lies: to the last digits of float64
 
 
 @dataclass
@@ -51,10 +53,11 @@ class Lessons:
 
 @dataclass(frozen=True)
 class Perceptron:
-    """Learns from its mistakes."""
+    """A mistake is added to w."""
 
     name = "perceptron"
     state_type = Lessons
+    takes = Takes(("hinge",), hard_margin=True)
 
     margin: float = 0.0
     output: str = "last"
@@ -108,17 +111,14 @@ def constant(problem: Problem) -> float:
 
 
 def best_length(problem: Problem, w: np.ndarray, b: float) -> float:
-    """The t that minimises P(t w, t b), by halving the bracket of its slope."""
+    """The t that minimises P(t w, t b), found by bisection."""
     margins = problem.y * (scores(problem.rows, w, problem.threads) + b)
     norm = 2.0 * problem.norm(w, b)
     if norm <= 0.0:
         return 1.0
-    low, high = 0.0, float(problem.C @ np.maximum(margins, 0.0)) / norm
-    for _ in range(HALVINGS):
-        t = 0.5 * (low + high)
-        rising = t * norm + float(np.sum(problem.C * margins * problem.loss.slope(t * margins))) > 0.0
-        low, high = (low, t) if rising else (t, high)
-    return high
+    slope = slope_along_ray(problem.loss, problem.C, margins, norm)
+    longest = float(problem.C @ np.maximum(margins, 0.0)) / norm
+    return bisect(lambda t: slope(t) <= 0.0, 0.0, longest, LENGTH_HALVINGS)[1]
 
 
 def within_the_box(problem: Problem, alpha: np.ndarray) -> np.ndarray:
@@ -133,7 +133,7 @@ def within_the_box(problem: Problem, alpha: np.ndarray) -> np.ndarray:
 
 @compiled
 def walk(rows, y, B2, margin, alpha, w, b, lag, lag_b, lag_alpha, order, start, stop, t):
-    """Visit order[start:stop] and learn from each mistake."""
+    """Visit order[start:stop] and add each mistake."""
     mistakes = 0
     for k in range(start, stop):
         i = order[k]

@@ -3,7 +3,7 @@
 Solves   min_w ½‖w‖² + Σ C_i ℓ(m_i)
 Step     example i, the next of a shuffled epoch or one drawn at random:  w ← (1 − γ_t) w + γ_t n a_i y_i x_i,
          a_i = −C_i ℓ′(m_i);  a free bias takes the same step with a feature of size √κ, but is not shrunk, and moves
-         by less than 1 a step: thrown far at the beginning, it would pull w after it for many epochs
+         by less than 1 a step: a large first step of b would take w many epochs to undo
 Rate     γ_t = 1/(t₀ + t), which is 1/(λt) in the λ-form. For hinge t₀ = 0; a smooth loss begins at the t₀ from
          which on a step does not overshoot its own example. Other schedules by name
 Output   the last w; the average of all; or a suffix average, over the epochs since their number was a power of two
@@ -35,10 +35,11 @@ from maxmargin.solvers.parts.stochastic_steps import (
     steps,
 )
 from maxmargin.solvers.parts.sweeps import check_sampling
+from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.system.compiled import compiled
 
 OUTPUTS = ("last", "average", "suffix")
-KAPPA = 0.1  # the step of a free bias, as a part of the mean ‖x‖²
+KAPPA = 0.1  # κ in mean ‖x‖²: the squared size of the constant feature whose weight is the free bias
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Sgd:
 
     name = "sgd"
     state_type = AveragedWalk
+    takes = Takes(EVERY_LOSS)
 
     schedule: str = "1/t"
     step: float = 1.0
@@ -100,7 +102,7 @@ def warm_up(problem: Problem) -> float:
 
 
 def doubled(state: AveragedWalk, problem: Problem) -> bool:
-    """Whether the epochs so far are a power of two: there a suffix begins, so that it is half of the run or more."""
+    """Whether the epochs so far are a power of two: there a suffix begins, so that it is at least half of the run."""
     epochs = state.t // len(problem.counted)
     return epochs & (epochs - 1) == 0
 
@@ -109,7 +111,7 @@ def doubled(state: AveragedWalk, problem: Problem) -> bool:
 def walk(
     rows, y, term, B2, free, reach, v, a, scale, s, b, order, start, stop, gamma, averaging, weight, lag, lag_a, least
 ):
-    """Visit order[start:stop] with the steps gamma, as far as the scale stays above the least; how far that is."""
+    """Visit order[start:stop] with the steps gamma, while scale ≥ least; the number of visits, and the state."""
     n = order.size
     for j in range(stop - start):
         if scale < least:

@@ -17,7 +17,7 @@ import numpy as np
 
 from maxmargin.data.rows import Rows
 from maxmargin.errors import ParameterError
-from maxmargin.solvers.dual.dual_coordinate import sweep
+from maxmargin.solvers.parts.coordinate_sweep import sweep_arrays as sweep
 from maxmargin.solvers.parts.sweeps import shuffle
 from maxmargin.solvers.streaming.base import StreamingSolver
 from maxmargin.solvers.streaming.state import Holder, StreamState

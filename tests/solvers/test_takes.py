@@ -5,11 +5,15 @@ import pytest
 from problems import EVERY_BIAS, EVERY_LOSS, overlapping, posed
 
 from maxmargin.choose import choose
+from maxmargin.data.take import take
 from maxmargin.errors import RefusedError
+from maxmargin.kernels.functions import Gaussian
 from maxmargin.loop.solve import solve
 from maxmargin.loop.stopping import Limits
-from maxmargin.solvers import SOLVERS, WITH_KERNELS
-from maxmargin.solvers.pairings import PAIRINGS, refusal
+from maxmargin.problems.formulations import c_svc, epsilon_svr, nu_svc, nu_svr, one_class
+from maxmargin.problems.kernel import KernelProblem
+from maxmargin.solvers import KERNEL_SOLVERS, SOLVERS, refusal
+from maxmargin.solvers.takes import EVERY_FORMULATION
 
 # n none, r regularised, f free: the biases that are taken. At C = inf a regularised bias of logistic is a free one.
 TAKEN = """
@@ -40,8 +44,7 @@ EVERY_PAIRING = [
 
 
 def test_the_table_is_of_all_there_is():
-    assert set(ROWS) == set(SOLVERS) == set(PAIRINGS) - {"smo"}
-    assert set(WITH_KERNELS) <= set(PAIRINGS)
+    assert set(ROWS) == set(SOLVERS)
     assert {loss for _, loss in COLUMNS} == set(EVERY_LOSS)
     assert len(EVERY_PAIRING) == len(SOLVERS) * 2 * len(EVERY_LOSS) * len(EVERY_BIAS)
 
@@ -59,6 +62,25 @@ def test_a_pairing_is_taken_or_refused_with_a_reason_and_a_way_out(solver, C, lo
     assert refusal(other, problem) is None
     with pytest.raises(RefusedError, match=f"^{solver} .*: use solver='{other}'$"):
         solve(problem, SOLVERS[solver], Limits())
+
+
+@pytest.mark.parametrize("name", KERNEL_SOLVERS)
+def test_a_kernel_solver_takes_the_formulations_it_declares(name):
+    y, C = np.tile([1.0, -1.0], 15), np.ones(30)
+    formulations = {
+        "C-SVC": c_svc(y, C, KERNEL_SOLVERS[name].takes.biases[0]),
+        "epsilon-SVR": epsilon_svr(y, C, 0.1),
+        "one-class": one_class(C, 0.5),
+        "nu-SVC": nu_svc(y, C, 0.5),
+        "nu-SVR": nu_svr(y, C, 0.5),
+    }
+    assert set(formulations) == set(EVERY_FORMULATION)
+    for kind, formulation in formulations.items():
+        reason = refusal(name, KernelProblem(take(overlapping(n=30)[0]), Gaussian(0.5), formulation))
+        if kind in KERNEL_SOLVERS[name].takes.formulations:
+            assert reason is None
+        else:
+            assert reason == f"{name} has no step for kernels: use solver='smo'"
 
 
 @pytest.mark.parametrize("C", [1.0, np.inf])

@@ -1,0 +1,68 @@
+"""What SMO computes with rows of the kernel: K′ among the variables of a batch, and the change of F after it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.problems.kernel import KernelProblem
+from maxmargin.solvers.parts.working_set import Batches
+from maxmargin.system.buffers import room
+from maxmargin.system.compiled import compiled
+from maxmargin.system.threads import on_threads
+
+COLUMNS_AT_ONCE = 1 << 11  # whose F changes together: 16 KB of sums, which stay in the nearest cache
+LARGEST_FOR_ONE_THREAD = 192  # variables of a batch whose kernel one thread gathers
+
+
+def kernel_of_batch(
+    values: np.ndarray, places: np.ndarray, columns: np.ndarray, t: np.ndarray, threads: int
+) -> np.ndarray:
+    """K′ among the variables of a batch: their rows and columns of the kernel, with their signs."""
+    K = room("square of a batch", (len(places), len(columns)), values.dtype)
+    step = -(-len(places) // (threads if len(places) > LARGEST_FOR_ONE_THREAD else 1))
+    signs = t.astype(values.dtype)
+    on_threads(threads, lambda k: gather(values, places, columns, signs, k, min(k + step, len(places)), K),
+               range(0, len(places), step))  # fmt: skip
+    return K
+
+
+@compiled
+def gather(values, places, columns, t, start, stop, K):
+    """Lines `start` to `stop` of it."""
+    for a in range(start, stop):
+        row = values[places[a]]
+        for b in range(columns.size):
+            K[a, b] = t[a] * t[b] * row[np.uintp(columns[b])]
+
+
+def update_F(problem: KernelProblem, state: Batches, places: np.ndarray, change: np.ndarray) -> None:
+    """F of the active variables, after the coefficients of some rows have changed."""
+    held, formulation = problem.held, problem.formulation
+    moved = np.zeros(len(held.columns))
+
+    def add(start: int) -> None:
+        add_rows(held.values, places, change, start, min(start + COLUMNS_AT_ONCE, len(moved)), moved)
+
+    on_threads(problem.threads, add, range(0, len(moved), COLUMNS_AT_ONCE))
+    active = state.active
+    if problem.one_a_row and len(active) == len(moved) == len(state.F):
+        state.F -= formulation.t * moved
+    else:
+        state.F[active] -= formulation.t[active] * moved[held.column(formulation.row[active])]
+
+
+@compiled
+def add_rows(values, places, change, start, stop, moved):
+    """Add rows of the kernel times their changes, in float64; four at a time, so that sums stay in registers."""
+    k = 0
+    while k + 4 <= places.size:
+        p, q, r, s = values[places[k]], values[places[k + 1]], values[places[k + 2]], values[places[k + 3]]
+        e, f, g, h = change[k], change[k + 1], change[k + 2], change[k + 3]
+        for c in range(start, stop):
+            moved[c] += e * p[c] + f * q[c] + g * r[c] + h * s[c]
+        k += 4
+    while k < places.size:
+        row, a = values[places[k]], change[k]
+        for c in range(start, stop):
+            moved[c] += a * row[c]
+        k += 1

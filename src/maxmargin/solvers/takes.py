@@ -1,0 +1,95 @@
+"""What a solver takes, declared beside its class, and the sentence that refuses everything else.
+
+    class Newton:
+        takes = Takes(SMOOTH_LOSSES, unregularised=True)
+
+A solver takes every combination of what it declares. The refusal says what does not fit; `solvers.refusal` adds the
+name of a solver that takes the problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from maxmargin.problems.kernel import KernelProblem
+from maxmargin.problems.linear import BIASES, Problem
+
+SMOOTH_LOSSES = ("squared_hinge", "logistic")
+EVERY_LOSS = ("hinge", *SMOOTH_LOSSES)
+EVERY_FORMULATION = ("C-SVC", "epsilon-SVR", "one-class", "nu-SVC", "nu-SVR")
+HARD_MARGIN = "hard_margin"
+UNREGULARISED = "unregularised_logistic"
+
+
+@dataclass(frozen=True)
+class Takes:
+    """The problems that a solver takes.
+
+    Parameters
+    ----------
+    losses : tuple of str
+        Losses of linear problems with a finite C.
+    biases : tuple of str
+        Treatments of the bias.
+    hard_margin : bool
+        Whether C may be infinite for hinge and squared hinge: a hard margin.
+    unregularised : bool
+        Whether C may be infinite for logistic: no regularisation.
+    formulations : tuple of str
+        Formulations of kernel problems.
+    indefinite : bool
+        Whether kernels need not be positive semidefinite.
+
+    Examples
+    --------
+    >>> Takes(("hinge",), ("free",)).includes("hinge", "none")
+    False
+    """
+
+    losses: tuple[str, ...] = ()
+    biases: tuple[str, ...] = BIASES
+    hard_margin: bool = False
+    unregularised: bool = False
+    formulations: tuple[str, ...] = ()
+    indefinite: bool = False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of problem, as `problem.kind` names them."""
+        without_C = (HARD_MARGIN,) * self.hard_margin + (UNREGULARISED,) * self.unregularised
+        return self.losses + without_C + self.formulations
+
+    def includes(self, kind: str, bias: str) -> bool:
+        """Whether a problem of that kind with that bias is taken."""
+        return kind in self.kinds and bias in self.biases
+
+    def objection(self, problem: Problem | KernelProblem) -> str | None:
+        """What speaks against the problem; None if it is taken."""
+        if problem.kind not in self.kinds:
+            return self.objection_to_kind(problem.kind)
+        if isinstance(problem, KernelProblem) and not (problem.bounded or self.indefinite):
+            return f"needs a kernel that is positive semidefinite, and {problem.kernel} is not"
+        if problem.bias not in self.biases:
+            return self.objection_to_bias(problem)
+        return None
+
+    def objection_to_kind(self, kind: str) -> str:
+        """What speaks against that kind of problem."""
+        if kind in EVERY_FORMULATION:
+            return "has no step for kernels"
+        if not self.losses:
+            return "is made for kernels, and none was given"
+        if kind == HARD_MARGIN:
+            return "needs a finite C, and C=inf is a hard margin"
+        if kind == UNREGULARISED:
+            return "needs a finite C, and C=inf (lam=0) leaves logistic without regularisation"
+        if self.losses == SMOOTH_LOSSES:
+            return f"needs a smooth loss, and {kind} is not (loss='squared_hinge' is)"
+        return f"is made for hinge, not for {kind}"
+
+    def objection_to_bias(self, problem: Problem | KernelProblem) -> str:
+        """What speaks against the bias."""
+        if problem.bias == "free":
+            other = "none" if isinstance(problem, KernelProblem) else "regularised"
+            return f"has no step for a free bias (bias={other!r} it can do)"
+        return f"keeps Σ αy at 0, which bias={problem.bias!r} does not ask"
