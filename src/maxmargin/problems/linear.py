@@ -209,7 +209,7 @@ def centred(problem: Problem) -> Problem:
 
 def without_C(problem: Problem) -> Problem:
     """What is left of the problem as C → ∞: the constraints alone, or the losses alone."""
-    if problem.loss.name != "logistic":
+    if problem.loss.limit == "hard_margin":
         return replace(problem, loss=HARD_MARGIN, C=np.where(problem.C > 0, 1.0, 0.0))
     bias = "none" if problem.bias == "none" else "free"  # nothing regularises b either
     return replace(problem, ridge=0.0, bias=bias)
