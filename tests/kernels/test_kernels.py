@@ -164,8 +164,8 @@ def test_gamma_is_scikit_learns():
         (3, {}, "kernel=3 is not known"),
     ],
 )
-def test_settings_that_make_no_kernel_are_refused(kernel, settings, metadata):
-    with pytest.raises(ParameterError, match=metadata):
+def test_settings_that_make_no_kernel_are_refused(kernel, settings, words):
+    with pytest.raises(ParameterError, match=words):
         find_kernel(kernel, take(X), **settings)
 
 
@@ -187,9 +187,9 @@ def test_a_precomputed_kernel_must_be_square_and_symmetric():
         (lambda A, B: np.full((len(A), len(B)), "a"), "no finite number"),
     ],
 )
-def test_a_function_that_returns_no_kernel_is_refused(function, metadata):
+def test_a_function_that_returns_no_kernel_is_refused(function, words):
     points = points_of(take(X), as_given=True)
-    with pytest.raises(DataError, match=metadata):
+    with pytest.raises(DataError, match=words):
         rows_of_kernel(Custom(function), points, points, np.empty((37, 37)))
 
 

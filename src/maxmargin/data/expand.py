@@ -1,8 +1,8 @@
-"""Rows that are stored small and made longer on the way: many features from few, computed instead of read.
+"""Feature expansion: many features computed from few, while rows are read, instead of stored.
 
     poly2              √2 x_i, x_i² and √2 x_i x_j: ⟨φ(x), φ(z)⟩ = (⟨x, z⟩ + 1)² − 1
     hash:SIZE          column j goes to column h(j) of SIZE, with sign ±1 by another bit of h; SIZE as 1048576 or 2**20
-    fourier:M:GAMMA    √(2/M) (cos Wx, sin Wx), W normal with variance 2γ: nearly a Gaussian kernel; γ is 1 if left out
+    fourier:M:GAMMA    √(2/M) (cos Wx, sin Wx), W normal with variance 2γ: approximates a Gaussian kernel; γ = 1 if omitted
     kmers:K            of a sequence of letters A, C, G, T: how often each of the 4^K words occurs in it (see dna)
 
 What an expansion does depends on its text alone, so a model that keeps the text expands new rows in the same way.
@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows, row_lengths
+from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows, matrix_of, row_lengths
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.system.compiled import compiled
 
@@ -29,7 +29,7 @@ CHUNK = 256  # features whose random frequencies are drawn together
 
 
 class Expansion(Protocol):
-    """A way to make rows longer."""
+    """A map from rows to rows with more features."""
 
     @property
     def text(self) -> str:
@@ -42,7 +42,7 @@ class Expansion(Protocol):
         """How many values each row will have."""
 
     def apply(self, rows: Rows) -> Rows:
-        """The longer rows."""
+        """The expanded rows."""
 
 
 @dataclass(frozen=True)
@@ -119,12 +119,11 @@ class Fourier:
         while len(self.drawn) * CHUNK < d:
             rng = np.random.default_rng([half, len(self.drawn)])
             self.drawn.append(sqrt(2.0 * self.gamma) * rng.normal(size=(CHUNK, half)))
-        phases = np.zeros((count_rows(rows), half))
+        X, phases = matrix_of(rows), np.zeros((count_rows(rows), half))
         for start, W in zip(range(0, d, CHUNK), self.drawn, strict=False):
-            phases += columns_of(rows, start, min(start + CHUNK, d)) @ W[: min(CHUNK, d - start)]
+            phases += X[:, start : min(start + CHUNK, d)] @ W[: min(CHUNK, d - start)]
         out = np.empty((len(phases), 2 * half), dtype=np.float32)
-        out[:, :half], out[:, half:] = np.cos(phases), np.sin(phases)
-        out *= np.float32(1.0 / sqrt(half))
+        write_waves(phases, out, np.float32(1.0 / sqrt(half)))
         return Dense(out)
 
 
@@ -200,13 +199,11 @@ def sparse_of(rows: Rows) -> Csr:
     return Csr(rows.values[where], np.nonzero(where)[1].astype(np.int32), indptr, rows.values.shape[1])
 
 
-def columns_of(rows: Rows, start: int, stop: int) -> Any:
-    """Some columns, as a matrix that can be multiplied."""
-    if isinstance(rows, Dense):
-        return rows.values[:, start:stop]
-    from scipy.sparse import csr_array
-
-    return csr_array((rows.values, rows.indices, rows.indptr), (count_rows(rows), rows.d))[:, start:stop]
+def write_waves(phases: np.ndarray, out: np.ndarray, scale: Any) -> None:
+    """Cosines of the phases, then sines, times `scale`, into `out`: the random Fourier features of Rahimi and Recht."""
+    half = phases.shape[1]
+    out[:, :half], out[:, half:] = np.cos(phases), np.sin(phases)
+    out *= scale
 
 
 @compiled

@@ -47,7 +47,7 @@ class Widths:
         return "features"
 
 
-class Expansion(Widths):
+class SupportVectors(Widths):
     """Support vectors, their row numbers in the training data, and the kernel; the rest is in the models."""
 
     vectors: Rows

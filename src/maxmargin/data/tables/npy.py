@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.formats import Format
 from maxmargin.data.labels import check_length, plain
 from maxmargin.data.rows import Dense
 from maxmargin.data.source import START, Facts, OneFile, Place, RowBlock
@@ -117,3 +118,9 @@ def array_in(path: Path) -> np.ndarray:
         return np.asarray(np.load(path, allow_pickle=False))
     except (OSError, ValueError, EOFError, MemoryError) as error:
         raise FileError(f"{path}: cannot read labels: {reason(error)}") from error
+
+
+NPY = Format(
+    "npy", ".npy", lambda path, how: ArraySource(path, how.y, how.capacity, how.width is not None),
+    starts=((b"\x93NUMPY", ""),), has_labels=False,
+)  # fmt: skip

@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.file_labels import as_whole
+from maxmargin.data.formats import UNPACKED, Format, How
 from maxmargin.data.rows import Csr, Dense, Rows
 from maxmargin.data.source import START, OneFile, Place, RowBlock
 from maxmargin.data.tables.arrow_sizes import UnpackedSizes
 from maxmargin.data.tables.batches import check_batch, check_label_type, check_number_type, check_size, refusing, shown
 from maxmargin.data.tables.block_facts import block_file_facts, check_labels_known, check_rows
-from maxmargin.data.tables.parquet_pages import RowGroup, row_groups
+from maxmargin.data.tables.parquet_pages import ENCRYPTED, MAGIC, RowGroup, row_groups
 from maxmargin.data.take import first_not_finite, not_finite
 from maxmargin.errors import DataError, FileError
 
@@ -34,6 +35,7 @@ AT_ONCE = 1 << 16  # rows of a Parquet file
 LONG_LINE = 1 << 18  # bytes of a CSV file that are parsed at once, at least
 LARGE = 1 << 20  # bytes of a block: then there is memory for threads
 NARROW = 2**31 - 1
+COMPRESSED = 4.0  # size of rows relative to their Parquet or Arrow file, which may be compressed, about
 
 
 @dataclass
@@ -369,3 +371,22 @@ def check_labels(labels: np.ndarray, name: str, first: int = 0) -> None:
 def compression_of(path: Path) -> str | None:
     """By the ending of the name, as CSV files go."""
     return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(path.suffix)
+
+
+def table(name: str, title: str, **told: Any) -> Format:
+    """A format that `TableSource` reads."""
+
+    def opened(path: Path, how: How) -> TableSource:
+        return TableSource(path, name, how.label, how.capacity, how.width, how.budget.batch)
+
+    return Format(name, title, opened, has_columns=True, **told)
+
+
+CSV = table(
+    "csv", "CSV", suffixes=(".csv", ".csv.gz", ".csv.bz2", ".csv.zst"),
+    growth=lambda path: 1.0 if path.suffix == ".csv" else UNPACKED,
+)  # fmt: skip
+PARQUET = table(  # an encrypted file needs its name too: PARE may begin a label such as PARENT
+    "parquet", "Parquet", starts=((MAGIC, ""), (ENCRYPTED, ".parquet")), growth=lambda path: COMPRESSED
+)
+ARROW = table("arrow", "Arrow", starts=((b"ARROW1", ""),), growth=lambda path: COMPRESSED)

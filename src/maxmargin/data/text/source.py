@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maxmargin.data.file_labels import label_array
+from maxmargin.data.formats import UNPACKED, Format, How
 from maxmargin.data.rows import Csr
 from maxmargin.data.source import START, Facts, OneFile, Place, RowBlock
 from maxmargin.data.text.blocks import (
@@ -22,6 +24,7 @@ from maxmargin.data.text.blocks import (
     parsed_stream,
     text_task,
 )
+from maxmargin.data.text.read import read_text
 from maxmargin.data.text.streams import LONGEST, is_plain
 from maxmargin.errors import DataError, FileError
 
@@ -113,3 +116,14 @@ def labels(found: Found) -> np.ndarray:
     """The labels of a block."""
     numbers, text = found.room.labels[: found.parsed.rows], found.room.label_text[: found.parsed.label_bytes]
     return label_array(numbers.copy(), text, found.parsed.names > 0)
+
+
+def opened(path: Path, how: How) -> TextSource:
+    """LIBSVM text as a source."""
+    return TextSource(path, how.zero_based, how.d, how.threads, how.capacity, how.lenient, how.budget.line)
+
+
+TEXT = Format(
+    "text", "LIBSVM text (plain, .gz, .bz2, .xz, .zst)", opened, has_indices=True, read=read_text,
+    growth=lambda path: 1.0 if is_plain(path) else UNPACKED,
+)  # fmt: skip
