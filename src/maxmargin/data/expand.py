@@ -2,7 +2,7 @@
 
     poly2              √2 x_i, x_i² and √2 x_i x_j: ⟨φ(x), φ(z)⟩ = (⟨x, z⟩ + 1)² − 1
     hash:SIZE          column j goes to column h(j) of SIZE, with sign ±1 by another bit of h; SIZE as 1048576 or 2**20
-    fourier:M:GAMMA    √(2/M) (cos Wx, sin Wx), W normal with variance 2γ: approximates a Gaussian kernel; γ = 1 if omitted
+    fourier:M:GAMMA    √(2/M) (cos Wx, sin Wx), W normal, variance 2γ: approximates a Gaussian kernel; γ is 1 if omitted
     kmers:K            of a sequence of letters A, C, G, T: how often each of the 4^K words occurs in it (see dna)
 
 What an expansion does depends on its text alone, so a model that keeps the text expands new rows in the same way.

@@ -14,6 +14,7 @@ from maxmargin.solvers.dual.smo_simple import SmoSimple
 from maxmargin.solvers.kernel.pegasos import PegasosKernel
 from maxmargin.solvers.kernel.smo import Smo
 from maxmargin.solvers.kernel.smo_simple import SmoSimpleKernel
+from maxmargin.solvers.pairings import FORMULATIONS, PAIRINGS, Takes
 from maxmargin.solvers.primal.gradient_descent import GradientDescent
 from maxmargin.solvers.primal.lbfgs import Lbfgs
 from maxmargin.solvers.primal.newton import Newton
@@ -48,6 +49,27 @@ KERNEL_SOLVERS: tuple[Solver, ...] = (Smo(), SmoSimpleKernel(), PegasosKernel())
 METHODS: tuple[Method, ...] = (CachedLoops(), BlockMinimization(), SelectiveBlocks())
 PASSING: dict[str, Method] = {method.name: method for method in METHODS}  # the rows of files pass by
 WITH_KERNELS: dict[str, Solver] = {solver.name: solver for solver in KERNEL_SOLVERS}
+
+
+def register(solver: Solver) -> Solver:
+    """Make a solver known by its name, for the problems that its attribute `takes` names.
+
+    It is checked for missing pieces. The same class again replaces what was registered.
+    """
+    for piece in ("name", "state_type", "takes", "start", "advance", "point"):
+        if not hasattr(solver, piece):
+            called = getattr(solver, "name", type(solver).__name__)
+            raise ParameterError(f"solver {called} lacks {piece}: see maxmargin.solvers.base.Solver")
+    if "visited" not in {state.name for state in fields(solver.state_type)}:
+        raise ParameterError(f"solver {solver.name}: its state_type lacks visited, the number of rows it has visited")
+    takes: Takes = solver.takes  # type: ignore[attr-defined]
+    table = WITH_KERNELS if set(takes.kinds) & set(FORMULATIONS) else SOLVERS
+    for known in (SOLVERS, WITH_KERNELS, PASSING):
+        if solver.name in known and type(known[solver.name]).__qualname__ != type(solver).__qualname__:
+            raise ParameterError(f"solver {solver.name} is taken: give yours another name")
+    PAIRINGS[solver.name] = takes
+    table[solver.name] = solver
+    return solver
 
 
 def find_solver(name: str, options: dict[str, Any] | None = None, *, kernel: bool = False) -> Solver:

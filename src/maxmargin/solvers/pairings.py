@@ -51,13 +51,21 @@ PAIRINGS = {
 def refusal(name: str, problem: Problem | KernelProblem) -> str | None:
     """Why that solver cannot solve the problem, and which can; None if it can."""
     takes = PAIRINGS[name]
-    if problem.kind not in takes.kinds:
+    if not takes_kind(takes, problem):
         return f"{name} {kind_reason(takes, problem.kind)}: use {able(problem)}"
     if name in TAUGHT and isinstance(problem, KernelProblem) and not problem.bounded:
         return f"{name} needs a kernel that is positive semidefinite, and {problem.kernel} is not: use {able(problem)}"
     if problem.bias not in takes.biases:
         return f"{name} {bias_reason(takes, problem)}: use {able(problem)}"
     return None
+
+
+def takes_kind(takes: Takes, problem: Problem | KernelProblem) -> bool:
+    """Whether the kind is named, or is a loss from outside and all losses of its sort are taken."""
+    if problem.kind in takes.kinds or isinstance(problem, KernelProblem) or not problem.bounded:
+        return problem.kind in takes.kinds
+    of_its_sort = SMOOTH if problem.loss.smooth else SOFT
+    return problem.kind not in SOFT and set(of_its_sort) <= set(takes.kinds)
 
 
 def kind_reason(takes: Takes, kind: str) -> str:
