@@ -56,6 +56,7 @@ __all__ = [
     "checked_number",
     "find_kernel",
     "gamma_of",
+    "has_parameter",
     "kernel_centre",
     "kernel_metadata",
     "kernel_names",
@@ -104,6 +105,12 @@ def kernel_names() -> str:
     """The kernels that a user can name, each with its other names, for messages."""
     known = {name: ", ".join(alias for alias, meant in NAMES.items() if meant == name) for name in KERNELS}
     return ", ".join(f"{name} ({aliases})" if aliases else name for name, aliases in known.items())
+
+
+def has_parameter(kernel: str, name: str) -> bool:
+    """Whether the kernel that a user names has that parameter; False for a name that is not known."""
+    kind = KERNELS.get(NAMES.get(kernel, kernel))
+    return kind is not None and name in {one.name for one in fields(kind)}
 
 
 def find_kernel(
