@@ -23,7 +23,7 @@ from maxmargin.system.compiled import compiled
 
 KNOWN = "poly2, hash:SIZE, fourier:M, fourier:M:GAMMA and kmers:K"
 MOST_COLUMNS = 2**31 - 2
-WIDEST_POLY2 = 65_534  # features, whose products int32 still numbers
+WIDEST_POLY2 = 65_534  # most features whose products int32 can number
 LONGEST_WORD = 15
 CHUNK = 256  # features whose random frequencies are drawn together
 
@@ -33,7 +33,7 @@ class Expansion(Protocol):
 
     @property
     def text(self) -> str:
-        """All that it depends on."""
+        """The text that names it, with its parameters: it depends on nothing else."""
 
     def columns(self, d: int) -> int:
         """How many features d features become."""
@@ -74,7 +74,7 @@ class Poly2:
 
 @dataclass(frozen=True)
 class Hash:
-    """Columns scattered over fewer."""
+    """Feature hashing: columns scattered over fewer."""
 
     text: str
     size: int
@@ -88,7 +88,7 @@ class Hash:
         return row_lengths(sparse_of(rows))
 
     def apply(self, rows: Rows) -> Csr:
-        """Each value to its new column; what meets there is added up."""
+        """Move each value to its new column; values that meet there are added up."""
         few = sparse_of(rows)
         values, indices = few.values.astype(np.float64), np.empty(len(few.values), dtype=np.int32)
         indptr = np.zeros(len(few.indptr), dtype=np.int64)
@@ -98,7 +98,7 @@ class Hash:
 
 @dataclass(frozen=True)
 class Fourier:
-    """Waves of random frequencies."""
+    """Random Fourier features."""
 
     text: str
     components: int
@@ -110,7 +110,7 @@ class Fourier:
         return self.components
 
     def sizes(self, rows: Rows) -> np.ndarray:
-        """All."""
+        """Every component, for each row."""
         return np.full(count_rows(rows), self.components)
 
     def apply(self, rows: Rows) -> Dense:
@@ -129,21 +129,21 @@ class Fourier:
 
 @dataclass(frozen=True)
 class Kmers:
-    """Words of K letters; rows come from sequences, and are what they should be already."""
+    """Counts of words of K letters; `DnaSource` has computed them already."""
 
     text: str
     k: int
 
     def columns(self, d: int) -> int:
-        """All words."""
+        """The number of words of K letters."""
         return int(4**self.k)
 
     def sizes(self, rows: Rows) -> np.ndarray:
-        """As they are."""
+        """As many as the rows have."""
         return row_lengths(sparse_of(rows))
 
     def apply(self, rows: Rows) -> Rows:
-        """As they are."""
+        """The rows, unchanged."""
         return rows
 
 
@@ -168,7 +168,7 @@ def find_expansion(text: Any) -> Expansion | None:
 
 
 def whole(text: str) -> int:
-    """A whole number, also as a power."""
+    """A whole number, which may be written as a power."""
     found = re.fullmatch(r"(\d+)(?:(?:\*\*|\^)(\d+))?", text.strip())
     if found is None or len(found[2] or "") > 2:
         raise ValueError(text)
@@ -225,7 +225,7 @@ def multiply(x, columns, indptr, values, indices):
 
 @compiled
 def scatter(columns, indptr, size, values, indices, ends):
-    """Values in place to h(j), sorted by it and added up where they meet."""
+    """Move values to their columns h(j), in place: sorted by column, and added up where they meet."""
     to = 0
     for i in range(indptr.size - 1):
         start, stop = indptr[i], indptr[i + 1]

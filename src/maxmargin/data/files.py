@@ -1,4 +1,4 @@
-"""The files that a user names: read into memory, or as a source of rows where they are too large for that; written."""
+"""The files that a user names: read into memory, opened as a source where they are too large, and written."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from maxmargin.system.overwriting import check_replaces, is_libsvm_data
 from maxmargin.system.threads import free_memory, thread_count
 from maxmargin.system.values import check_column, check_flag, is_whole
 
-COPIES = 4.0  # how often the rows must fit in the memory that is allowed: they, and what solvers keep beside them
-SAMPLED_BLOCKS, SAMPLED_BYTES = 64, 1 << 14  # of a file, for its digest: 1 MB, read in some milliseconds
+COPIES = 4.0  # memory that training takes relative to the rows: themselves, and what solvers keep beside them
+SAMPLED_BLOCKS, SAMPLED_BYTES = 64, 1 << 14  # parts of a file that its digest covers: 1 MB, read in milliseconds
 WAYS = ("refuse", "skip")
 
 
@@ -76,7 +76,7 @@ class Files:
 
     @property
     def identity(self) -> str:
-        """What tells these rows from others: the content of the files, and all that changes what is read of them."""
+        """What tells these rows from others: the content of the files, and every setting that changes how they are read."""
         said = [*map(content_of, files_of(self.given)), f"label {self.label}", f"zero_based {self.zero_based}"]
         said.append(self.on_bad_line)
         if isinstance(self.y, (str, os.PathLike)):
@@ -87,7 +87,7 @@ class Files:
 
     @property
     def allowed(self) -> Budget:
-        """What rows in memory may take: as much as was given, or all that is free."""
+        """The memory that rows may take: the limit that was given, or all that is free."""
         return self.memory or Budget(int(free_memory()))
 
     def read(self) -> tuple[Rows, Any]:
@@ -122,7 +122,7 @@ class Files:
 
     @cached_property
     def source(self) -> Source:
-        """The same as a source; while one thread trains, the others parse."""
+        """The files as a source; while one thread trains, the others parse."""
         return open_source(
             self.given, self.y, label=self.label, zero_based=self.zero_based,
             threads=min(max(1, self.threads - 1), PARSERS),
@@ -132,7 +132,7 @@ class Files:
 
     @property
     def left_out(self) -> dict[str, Any]:
-        """Lines that were skipped, for the account of a training; nothing if there were none."""
+        """Skipped lines, for the summary of a run; empty if there were none."""
         if self.on_bad_line != "skip" or not self.source.left_out:
             return {}
         return {"left_out": self.source.left_out, "left_out_first": self.source.bad[0]}
@@ -143,14 +143,14 @@ class Files:
         return COPIES * self.growth() * sizes > self.budget.total
 
     def growth(self) -> float:
-        """How much longer rows become, by the first block of them."""
+        """By how much the expansion lengthens rows, estimated from the first block."""
         if self.expansion is None:
             return 1.0
         rows = next(self.source.blocks()).rows
         return float(np.sum(self.expansion.sizes(rows))) / max(count_stored(rows), 1)
 
     def check(self) -> None:
-        """Refuse what has no meaning for files of these kinds."""
+        """Refuse parameters that have no meaning for files of these formats."""
         found = [format_of(path) for path in files_of(self.given)] if self.again else []
         if self.label is not None and found and not any(one.has_columns for one in found):
             raise ParameterError(f"label={self.label!r} names a column of a table: {self.name} is none")
@@ -215,7 +215,7 @@ def write(path: str | Path, X: Any, y: Any, *, zero_based: bool = False, force: 
 
 
 def check_way(on_bad_line: Any) -> None:
-    """Refuse what is no way to treat a line that cannot be read."""
+    """Refuse a value of on_bad_line that is not known."""
     if not (isinstance(on_bad_line, str) and on_bad_line in WAYS):
         raise ParameterError(f"on_bad_line={on_bad_line!r} is not known: choose one of {', '.join(WAYS)}")
 

@@ -60,7 +60,7 @@ class FeatureMap(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NystromMap:
-    """Examples by their kernel with landmarks."""
+    """Nyström features: the kernel with landmarks, whitened."""
 
     name: ClassVar[str] = "nystrom"
 
@@ -80,7 +80,7 @@ class NystromMap:
 
     @cached_property
     def points(self) -> Points:
-        """The landmarks as kernels want them."""
+        """The landmarks, in the form that kernels take."""
         return points_of(self.landmarks)
 
     def fill(self, many: Points, out: np.ndarray, threads: int) -> None:
@@ -100,7 +100,7 @@ class NystromMap:
 
 @dataclass(frozen=True, eq=False)
 class FourierMap:
-    """Examples by waves of random frequencies."""
+    """Random Fourier features."""
 
     name: ClassVar[str] = "fourier"
 
@@ -171,7 +171,7 @@ def by_lines(work: Callable[[slice], None], count: int, threads: int) -> None:
 
 
 def map_metadata(features: FeatureMap) -> dict[str, Any]:
-    """What its arrays do not say, for a file."""
+    """Name, width and kernel of the map, for a file."""
     return {"name": features.name, "d": features.d, "kernel": kernel_metadata(features.kernel)}
 
 

@@ -35,7 +35,7 @@ def loss_sums(
 
 
 class DualSums(NamedTuple):
-    """Σ d_i(α_i), Σ α_i, Σ α_i y_i and, or above it, Σ α_i ‖x_i‖."""
+    """Σ d_i(α_i), Σ α_i, Σ α_i y_i, and Σ α_i ‖x_i‖ or a bound above it."""
 
     terms: float
     total: float
@@ -74,7 +74,7 @@ def dual_bound(
 
 
 def additions_of_blocks(n: int) -> int:
-    """How many additions a term of `sums_of_blocks` meets at most."""
+    """The most additions that one term of `sums_of_blocks` goes through."""
     return min(n, BLOCK) + additions_of_sum(-(-n // BLOCK))
 
 

@@ -28,7 +28,7 @@ from maxmargin.data.text.read import read_text
 from maxmargin.data.text.streams import LONGEST, is_plain
 from maxmargin.errors import DataError, FileError
 
-TOLD = 5  # lines that were left out and are told of
+TOLD = 5  # most skipped lines that are reported
 
 
 @dataclass
@@ -51,7 +51,7 @@ class TextSource(OneFile):
         self.any_order = is_plain(self.path)
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
-        """Parse from there on."""
+        """Parse the blocks from that place on."""
         self.check()
         place, pairs, line = start, 0, b""
         if start == START:
@@ -72,13 +72,13 @@ class TextSource(OneFile):
             raise no_features(self.path, line)
 
     def share(self, other: Any, stays_open: bool) -> None:
-        """Those of parsing too."""
+        """Use the memory of another source, that of its parser too."""
         super().share(other, stays_open)
         rooms = other.task.spare if isinstance(other, TextSource) else self.task.spare
         self.task = self.task._replace(spare=rooms, spare_blocks=self.spare)
 
     def bytes_at(self, place: Place) -> tuple[int, int]:
-        """From there on, a block."""
+        """The bytes of one block."""
         return place.at, self.capacity
 
     def block_at(self, place: Place) -> RowBlock:

@@ -23,7 +23,7 @@ class Custom:
     function: Callable[[Any, Any], Any]
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
-        """What the function says, if it is a matrix of that shape, of numbers."""
+        """What the function returns, if it is a matrix of finite numbers of the right shape."""
         found = self.function(matrix_of(many.rows), matrix_of(few.points.rows))
         found = np.asarray(found.toarray() if hasattr(found, "toarray") else found)
         if found.shape != out.shape:
@@ -44,5 +44,5 @@ class Custom:
         return values.reshape(-1)
 
     def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
-        """None: the kernel is what the function returns."""
+        """0: what the function returns counts as exact."""
         return np.zeros_like(x)

@@ -25,14 +25,14 @@ class Gaussian:
     gamma: float = 1.0
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
-        """Of the products."""
+        """Exponentials of the distances, which follow from the products."""
         products(many, few, out)
         a, b = (np.asarray(self.gamma * points.squares, dtype=out.dtype) for points in (many, few.points))
         finish = gaussian if out.dtype == np.float64 else gaussian_32
         finish(out, a, b, out.dtype.type(2.0 * self.gamma))
 
     def diagonal(self, A: Points) -> np.ndarray:
-        """1."""
+        """1 for every example."""
         return np.ones(len(A))
 
     def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:

@@ -20,7 +20,7 @@ class Linear:
     definite: ClassVar[bool] = True
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
-        """The products as they are."""
+        """The inner products."""
         products(many, few, out)
 
     def diagonal(self, A: Points) -> np.ndarray:

@@ -12,7 +12,7 @@ from maxmargin.system.values import is_number
 
 
 def check_gamma(gamma: Any) -> None:
-    """Refuse what is neither a γ nor a way to find one."""
+    """Refuse a γ that is neither a positive number nor "scale" nor "auto"."""
     if isinstance(gamma, str) and gamma in ("auto", "scale"):
         return
     if not checked_number("gamma", gamma, ' or "scale" or "auto"') > 0.0:
@@ -20,7 +20,7 @@ def check_gamma(gamma: Any) -> None:
 
 
 def checked_gamma(gamma: Any, rows: Rows, weights: np.ndarray | None = None) -> float:
-    """γ as a number; examples count by their weights."""
+    """γ as a number; for "scale", rows count by their weights."""
     check_gamma(gamma)
     d = max(count_columns(rows), 1)
     if gamma == "auto":
@@ -46,7 +46,7 @@ def checked_number(name: str, value: Any, otherwise: str = "") -> float:
 
 
 def checked_degree(degree: Any) -> int:
-    """A whole number above 0."""
+    """A degree: a whole number, 1 or above."""
     if checked_number("degree", degree) != np.floor(degree):
         raise ParameterError(f"degree={degree!r} must be a whole number, 1 or above")
     if degree < 1:

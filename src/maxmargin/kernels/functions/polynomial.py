@@ -25,7 +25,7 @@ class Polynomial:
 
     @property
     def definite(self) -> bool:
-        """A sum of powers of products, unless r is negative."""
+        """Positive semidefinite, as a sum of powers of products, unless r is negative."""
         return self.coef0 >= 0.0
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
@@ -38,11 +38,11 @@ class Polynomial:
             out *= base
 
     def diagonal(self, A: Points) -> np.ndarray:
-        """The same of ‖a‖²."""
+        """(γ‖a‖² + r)^p."""
         return np.asarray((self.gamma * A.squares + self.coef0) ** self.degree)
 
     def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
-        """A part of Σ c_j (γ‖x‖‖z_j‖ + |r|)^p, spelt out by the powers of ‖z_j‖: each of p factors errs by γ_m."""
+        """γ_pm Σ c_j (γ‖x‖‖z_j‖ + |r|)^p, expanded in powers of ‖x‖: each of the p factors errs by γ_m."""
         r, p = abs(self.coef0), self.degree
         powers = [comb(p, k) * self.gamma**k * r ** (p - k) * float(c @ z**k) for k in range(p + 1)]
         return np.asarray(gamma(p * (longest + 8)) * np.polynomial.polynomial.polyval(x, powers))

@@ -25,26 +25,26 @@ class Precomputed:
 
     @staticmethod
     def check_rows(rows: Rows) -> None:
-        """A column for each row, and the same from both sides."""
+        """Refuse a matrix that is not square and symmetric."""
         check_square(rows)
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
-        """Looked up."""
+        """Look up the columns of `few`."""
         found = matrix_of(many.rows)[:, few.points.places]
         out[...] = found.toarray() if hasattr(found, "toarray") else found
 
     def diagonal(self, A: Points) -> np.ndarray:
-        """Looked up."""
+        """Look up the diagonal."""
         found = matrix_of(A.rows)[np.arange(len(A)), A.places]
         return np.asarray(found, dtype=np.float64).reshape(-1)
 
     def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
-        """None: the matrix is what the caller brings."""
+        """0: the caller's matrix counts as exact."""
         return np.zeros_like(x)
 
 
 def check_square(rows: Rows) -> None:
-    """A precomputed kernel has a column for each row, and says the same from both sides."""
+    """Refuse a precomputed kernel that is not square and symmetric."""
     n, d = count_rows(rows), count_columns(rows)
     if n != d:
         raise DataError(f"the precomputed kernel has shape ({n}, {d}): it must be square, a column for each row")

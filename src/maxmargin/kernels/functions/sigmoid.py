@@ -23,17 +23,17 @@ class Sigmoid:
     coef0: float = 0.0
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
-        """Of the products."""
+        """The hyperbolic tangent of the products, scaled and shifted."""
         products(many, few, out)
         out *= self.gamma
         out += self.coef0
         np.tanh(out, out=out)
 
     def diagonal(self, A: Points) -> np.ndarray:
-        """The same of ‖a‖²."""
+        """tanh(γ‖a‖² + r)."""
         return np.asarray(np.tanh(self.gamma * A.squares + self.coef0))
 
     def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
-        """That of its argument: tanh rises by no more than it."""
+        """The error of its argument: the slope of tanh is at most 1."""
         inner = self.gamma * x * float(c @ z) + abs(self.coef0) * float(np.sum(c))
         return np.asarray(gamma(longest + 8) * inner + gamma(8) * float(np.sum(c)))
