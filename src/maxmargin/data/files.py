@@ -76,14 +76,14 @@ class Files:
 
     @property
     def identity(self) -> str:
-        """What tells these rows from others: the content of the files, and every setting that changes how they are read."""
-        said = [*map(content_of, files_of(self.given)), f"label {self.label}", f"zero_based {self.zero_based}"]
-        said.append(self.on_bad_line)
+        """What tells these rows from others: the content of the files, and how they are read."""
+        parts = [*map(content_of, files_of(self.given)), f"label {self.label}", f"zero_based {self.zero_based}"]
+        parts.append(self.on_bad_line)
         if isinstance(self.y, (str, os.PathLike)):
-            said.append(f"labels {content_of(Path(self.y))}")
+            parts.append(f"labels {content_of(Path(self.y))}")
         elif self.y is not None:
-            said.append(hashlib.blake2b(repr(np.asarray(self.y).tolist()).encode(), digest_size=8).hexdigest())
-        return ", ".join(said)
+            parts.append(hashlib.blake2b(repr(np.asarray(self.y).tolist()).encode(), digest_size=8).hexdigest())
+        return ", ".join(parts)
 
     @property
     def allowed(self) -> Budget:

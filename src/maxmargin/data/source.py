@@ -67,7 +67,7 @@ class RowBlock(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What a file states about itself: rows, features, classes; for a block file also the row number that ends each block."""
+    """What a file states about itself: rows, features, classes; a block file also the row number behind each block."""
 
     n: int
     d: int

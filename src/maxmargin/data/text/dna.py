@@ -27,7 +27,7 @@ from maxmargin.system.compiled import compiled
 END_OF_LINE, BLANK, COMMENT = 10, 32, 35  # \n, space, #
 OTHER = 4
 MANY = 1000  # most labels in a block that are looked up one by one; more are sorted
-LONGER = 4  # bytes of rows relative to bytes of text: a letter becomes a value and a column
+LONGER = 4  # a block of sequences is this many times shorter than one of LIBSVM text: each letter becomes a value
 CODES = np.full(256, OTHER, dtype=np.uint8)
 for code, letters in enumerate((b"Aa", b"Cc", b"Gg", b"TtUu")):
     CODES[list(letters)] = code

@@ -39,14 +39,13 @@ def best_response_quadratic(U, D, m):
 
 @compiled
 def response_quadratic(U, D, m):
-    """½ (1 − m)²/D and its derivatives below margin 1, a straight line where that is steeper than U."""
+    """½ (1 − m)²/D and its derivatives below margin 1, and a straight line of slope −U from 1 − m = D U on."""
     short = 1.0 - m
     if short <= 0.0:
         return 0.0, 0.0, 0.0
-    if D > 0.0:
-        a = short / D
-        return (0.5 * short * short / D, a, 1.0 / D) if a <= U else (U * (short - 0.5 * D * U), U, 0.0)
-    return U * short, U, 0.0
+    if short > D * U:
+        return U * (short - 0.5 * D * U), U, 0.0
+    return 0.5 * short * short / D, short / D, 1.0 / D
 
 
 @compiled
@@ -63,11 +62,9 @@ def softened_quadratic(U, D, m, a, epsilon):
 def fenchel_young_gap_quadratic(U, D, a, m):
     """½ max(0, 1 − m)²/D − α (1 − m) + ½ D α², or the same where the loss is a straight line."""
     short = 1.0 - m
-    if D > 0.0:
-        if short <= D * U:
-            return 0.5 * max(short, 0.0) ** 2 / D - a * short + 0.5 * D * a * a
+    if short > D * U:
         return (U - a) * (short - 0.5 * D * (U + a))
-    return (U - a) * short if short > 0.0 else -a * short
+    return 0.5 * max(short, 0.0) ** 2 / D - a * short + 0.5 * D * a * a if D > 0.0 else -a * short
 
 
 @compiled
