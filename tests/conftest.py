@@ -1,4 +1,4 @@
-"""What every test shares: weak duality is checked at every certificate, and small problems are at hand."""
+"""What every test shares: weak duality is checked at every certificate, and registrations are undone."""
 
 import os
 
@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from maxmargin.data.formats import FORMATS
+from maxmargin.kernels.functions import KERNELS, LIBSVM_NAMES, NAMES
 from maxmargin.problems import certificate, kernel_certificate, stream
+from maxmargin.problems.dual_terms import SHAPES
+from maxmargin.problems.losses import LOSSES
+from maxmargin.solvers import KERNEL_SOLVERS, SOLVERS
+from maxmargin.testing import check_certificate
+
+TABLES = (FORMATS, KERNELS, LIBSVM_NAMES, NAMES, SHAPES, LOSSES, SOLVERS, KERNEL_SOLVERS)
 
 settings.register_profile("home", deadline=None)  # no test is a stopwatch
 settings.register_profile("ci", deadline=None, derandomize=True)  # what is searched at home must not fail a stranger
 settings.load_profile("ci" if os.environ.get("CI") else "home")
 
-CERTIFY, CERTIFY_KERNEL = certificate.certify, kernel_certificate.certify_kernel
 CERTIFIED_NOW = stream.Stream.certified_now
 
 
@@ -20,23 +27,13 @@ CERTIFIED_NOW = stream.Stream.certified_now
 def weak_duality_holds_at_every_certificate(monkeypatch):
     """Of linear problems, problems with a kernel and streamed ones."""
 
-    def checked(problem, point):
-        found = CERTIFY(problem, point)
-        assert not found.certificate.gap < 0.0  # not a number where a run diverges
-        assert np.all(found.alpha >= 0)
-        assert np.all(found.alpha <= problem.loss.upper(problem.C))
-        if problem.bias == "free" and problem.ridge:  # without a ridge the bound pays for what is left
-            assert abs(found.alpha @ problem.y) <= 1e-9 * max(found.alpha.sum(), 1e-300)
-        return found
+    def guard(module, name, certify):
+        def checked(problem, point):
+            found = certify(problem, point)
+            check_certificate(problem, found)
+            return found
 
-    def checked_kernel(problem, point):
-        found, form = CERTIFY_KERNEL(problem, point), problem.formulation
-        assert not found.certificate.gap < 0.0
-        assert np.all((found.alpha >= form.lo) & (found.alpha <= form.hi))
-        for group, total in enumerate(form.sums):
-            own = found.alpha[form.group == group]
-            assert abs(np.sum(own) - total) <= 1e-9 * max(np.sum(np.abs(own)), abs(total), 1e-300)
-        return found
+        monkeypatch.setattr(module, name, checked)
 
     def checked_stream(self):
         found = CERTIFIED_NOW(self)
@@ -45,6 +42,16 @@ def weak_duality_holds_at_every_certificate(monkeypatch):
         assert np.all(found.alpha <= self.described.loss.upper(np.full(1, self.described.C))[0])
         return found
 
-    monkeypatch.setattr(certificate, "certify", checked)
-    monkeypatch.setattr(kernel_certificate, "certify_kernel", checked_kernel)
+    guard(certificate, "certify", certificate.certify)
+    guard(kernel_certificate, "certify_kernel", kernel_certificate.certify_kernel)
     monkeypatch.setattr(stream.Stream, "certified_now", checked_stream)
+
+
+@pytest.fixture(autouse=True)
+def what_a_test_registers_is_forgotten():
+    before = [dict(table) for table in TABLES]
+    yield
+    for table, kept in zip(TABLES, before, strict=True):
+        if table != kept:
+            table.clear()
+            table.update(kept)

@@ -5,9 +5,22 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
-from maxmargin.data.take import take
-from maxmargin.problems.linear import BIASES, pose
+from maxmargin.problems.linear import BIASES
 from maxmargin.problems.losses import LOSSES
+from maxmargin.testing.problems import overlapping, posed
+
+__all__ = [
+    "DEFINITIONS",
+    "EVERY_BIAS",
+    "EVERY_LOSS",
+    "STORAGES",
+    "hinge_optimum",
+    "long_indices",
+    "overlapping",
+    "posed",
+    "reference_optimum",
+    "timestamps",
+]
 
 STORAGES = {
     "dense64": lambda X: X,
@@ -18,24 +31,15 @@ STORAGES = {
 }
 
 
+DEFINITIONS = {  # of every smooth loss: its value and slope, without any code of ours
+    "squared_hinge": (lambda m: np.maximum(0, 1 - m) ** 2, lambda m: -2 * np.maximum(0, 1 - m)),
+    "logistic": (lambda m: np.logaddexp(0, -m), lambda m: -1 / (1 + np.exp(m))),
+}
+
+
 def long_indices(X):
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
     return X
-
-
-def overlapping(n=60, d=5, seed=0, flip=0.1):
-    """Two noisy classes, with values that float32 holds exactly, some zeros, and an empty row."""
-    rng = np.random.default_rng(seed)
-    X = np.round(rng.normal(size=(n, d)) * 64) / 64 * (rng.random((n, d)) < 0.7)
-    y = np.where(X @ rng.normal(size=d) + 0.5 + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
-    y[rng.random(n) < flip] *= -1
-    X[0] = 0.0
-    y[:2] = -1.0, 1.0
-    return X, y
-
-
-def posed(X, y, **options):
-    return pose(take(X), np.asarray(y, dtype=np.float64), **options)
 
 
 def reference_optimum(problem, X):
@@ -50,11 +54,7 @@ def reference_optimum(problem, X):
     if problem.loss.name == "hinge":
         return hinge_optimum(problem, X)
 
-    def value(m):
-        return np.logaddexp(0, -m) if problem.loss.name == "logistic" else np.maximum(0, 1 - m) ** 2
-
-    def slope(m):
-        return -1 / (1 + np.exp(m)) if problem.loss.name == "logistic" else -2 * np.maximum(0, 1 - m)
+    value, slope = DEFINITIONS[problem.loss.name]
 
     def both(v):
         w, b = split(v)

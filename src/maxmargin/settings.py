@@ -17,7 +17,7 @@ from maxmargin.data.expand import Expansion, Kmers, find_expansion
 from maxmargin.data.files import check_way, is_file
 from maxmargin.errors import ParameterError
 from maxmargin.kernels.approximation import Approximation, check_components, checked_approximation
-from maxmargin.kernels.functions import NAMES, check_gamma, checked_degree, checked_number, gamma_of
+from maxmargin.kernels.functions import NAMES, check_gamma, checked_degree, checked_number, gamma_of, has_parameter
 from maxmargin.loop.saving import Keeping
 from maxmargin.loop.stopping import Limits
 from maxmargin.parameters import PARAMETERS, is_given
@@ -251,7 +251,7 @@ def of_kernels(*kernels: str) -> Rule:
         kernel = values["kernel"]
         if kernel is None:
             return f"{name} needs a kernel: add kernel={kernels[0]!r}"
-        if isinstance(kernel, str) and NAMES.get(kernel, kernel) in kernels:
+        if isinstance(kernel, str) and (NAMES.get(kernel, kernel) in kernels or has_parameter(kernel, name)):
             return ""
         called = "a function" if callable(kernel) else repr(kernel)
         return f"{name} has no meaning for kernel={called}: leave it out, or take kernel={kernels[0]!r}"

@@ -1,17 +1,21 @@
 """Kernels against their definitions, and the rows of them that are held against rows computed one by one."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+import maxmargin
 from maxmargin.data.rows import Csr, Dense
 from maxmargin.data.take import take
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.kernels import tiles as kernel_blocks
 from maxmargin.kernels.exponential import gaussian, gaussian_32
 from maxmargin.kernels.functions import (
+    KERNELS,
     Custom,
     Gaussian,
     Linear,
@@ -20,49 +24,128 @@ from maxmargin.kernels.functions import (
     Sigmoid,
     find_kernel,
     kernel_metadata,
-    kernel_of,
+    register,
 )
 from maxmargin.kernels.held_rows import KernelRows
 from maxmargin.kernels.points import points_of
 from maxmargin.kernels.tiles import combination, rows_of_kernel
+from maxmargin.testing import check_kernel
+from maxmargin.testing.kernels import check_diagonal, check_error, check_metadata, check_tiles, examples
 
 rng = np.random.default_rng(0)
-X, Z = rng.normal(size=(37, 6)), rng.normal(size=(11, 6))
-X[rng.random(X.shape) < 0.8] = 0.0
-distances = ((X[:, None] - Z) ** 2).sum(axis=2)
+X, Z = examples()
+
+
+def product(A, B):
+    return np.asarray((A @ B.T).todense() if sparse.issparse(A) else A @ B.T)
+
+
 DEFINED = {
-    "linear": (Linear(), X @ Z.T),
-    "exactly 3": (Polynomial(3, 0.5, 0.0), (0.5 * X @ Z.T) ** 3),
-    "up to 2": (Polynomial(2, 0.7, 1.0), (0.7 * X @ Z.T + 1.0) ** 2),
-    "gaussian": (Gaussian(0.3), np.exp(-0.3 * distances)),
-    "sigmoid": (Sigmoid(0.2, -0.1), np.tanh(0.2 * X @ Z.T - 0.1)),
-    "function": (Custom(lambda A, B: np.asarray((A @ B.T).todense() if sparse.issparse(A) else A @ B.T)), X @ Z.T),
+    "linear": (Linear(), lambda X, Z: X @ Z.T),
+    "exactly 3": (Polynomial(3, 0.5, 0.0), lambda X, Z: (0.5 * X @ Z.T) ** 3),
+    "up to 2": (Polynomial(2, 0.7, 1.0), lambda X, Z: (0.7 * X @ Z.T + 1.0) ** 2),
+    "gaussian": (Gaussian(0.3), lambda X, Z: np.exp(-0.3 * ((X[:, None] - Z) ** 2).sum(axis=2))),
+    "sigmoid": (Sigmoid(0.2, -0.1), lambda X, Z: np.tanh(0.2 * X @ Z.T - 0.1)),
+    "precomputed": (Precomputed(), lambda K, _: K),
+    "function": (Custom(product), lambda X, Z: X @ Z.T),
 }
+
+
+@pytest.mark.parametrize("name", DEFINED)
+def test_every_kernel_keeps_the_contract(name):
+    check_kernel(*DEFINED[name])
+
+
+def test_the_table_of_definitions_is_of_all_kernels():
+    assert {kernel.name for kernel, _ in DEFINED.values()} == {*KERNELS, "custom"}
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", DEFINED)
+@pytest.mark.parametrize("name", [name for name in DEFINED if name != "precomputed"])
 def test_kernels_are_what_they_say(monkeypatch, name, dtype, storage):
     monkeypatch.setattr(kernel_blocks, "MANY_PER_TILE", 8)
     monkeypatch.setattr(kernel_blocks, "FEW_PER_TILE", 4)
-    kernel, expected = DEFINED[name]
-    many, few = (points_of(take(storage(A)), dtype=dtype, as_given=not kernel.by_products) for A in (X, Z))
-    out = np.empty((11, 37), dtype)
-    rows_of_kernel(kernel, few, many, out, threads=2)
-    assert np.allclose(out.T, expected, rtol=0, atol=1e-5 if dtype is np.float32 else 1e-13)
-    weights = rng.normal(size=(11, 3))
-    found = combination(kernel, many, few, weights, threads=2)
-    assert found == pytest.approx(expected @ weights, abs=1e-4 if dtype is np.float32 else 1e-12)
+    kernel, definition = DEFINED[name]
+    check_tiles(kernel, definition(X, Z), storage(X), storage(Z), dtype)
 
 
-@pytest.mark.parametrize("name", DEFINED)
+@pytest.mark.parametrize("name", [name for name in DEFINED if name != "precomputed"])
 def test_the_diagonal_is_a_kernel_of_each_with_itself(name):
-    kernel = DEFINED[name][0]
-    points = points_of(take(X))
-    whole = np.empty((37, 37))
-    rows_of_kernel(kernel, points, points, whole)
-    assert kernel.diagonal(points) == pytest.approx(np.diag(whole), abs=1e-13)
+    check_diagonal(DEFINED[name][0], X)
+
+
+@dataclass(frozen=True)
+class Lopsided(Linear):
+    def fill(self, many, few, out):
+        super().fill(many, few, out)
+        out += np.arange(len(many))[:, None]
+
+
+@dataclass(frozen=True)
+class Indefinite(Linear):
+    def fill(self, many, few, out):
+        super().fill(many, few, out)
+        out *= -1.0
+
+
+@dataclass(frozen=True)
+class Careless(Linear):
+    def error(self, x, z, c, sizes, longest):
+        return np.zeros_like(x)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [(Lopsided(), "not symmetric"), (Indefinite(), "an eigenvalue"), (Careless(), "comes back from a file as Linear")],
+)
+def test_a_wrong_kernel_does_not_pass(kernel, words):
+    with pytest.raises(AssertionError, match=words):
+        check_kernel(kernel, DEFINED["linear"][1])
+
+
+def test_a_bound_below_the_rounding_errors_does_not_pass():
+    with pytest.raises(AssertionError, match="above the bound"):
+        check_error(Careless(), DEFINED["linear"][1], X, Z)
+
+
+@pytest.mark.parametrize("piece", ["name", "by_products", "definite", "fill", "diagonal", "error"])
+def test_a_kernel_that_lacks_a_piece_is_refused_by_the_name_of_the_piece(piece):
+    pieces = {name: getattr(Linear, name) for name in vars(Linear) if not name.startswith("__") and name != piece}
+    with pytest.raises(ParameterError, match=f"lacks {piece}"):
+        register(dataclass(frozen=True)(type("Incomplete", (), pieces)))
+
+
+def test_a_kernel_has_parameters_that_users_can_give_and_a_name_of_its_own():
+    @dataclass(frozen=True)
+    class Wavelet(Linear):
+        name = "wavelet"
+        length: float = 1.0
+
+    @dataclass(frozen=True)
+    class Another(Linear):
+        pass
+
+    with pytest.raises(ParameterError, match="wavelet has the parameter length"):
+        register(Wavelet)
+    with pytest.raises(ParameterError, match="linear is taken by Linear"):
+        register(Another)
+
+
+def test_a_registered_kernel_is_found_by_its_names_and_saved(tmp_path):
+    @dataclass(frozen=True)
+    class Shifted(Polynomial):
+        name = "shifted"
+
+    register(Shifted, aliases=("moved",))
+    y = np.where(np.arange(len(X)) % 2, 1, -1)
+    result = maxmargin.train(X, y, kernel="moved", tol=1e-6)
+    assert result.model.kernel.name == "shifted"
+    result.model.save(tmp_path / "model")
+    loaded = maxmargin.load(tmp_path / "model")
+    assert np.array_equal(loaded.decide(X), result.model.decide(X))
+    with pytest.raises(ParameterError, match=r"shifted \(moved\) or a function"):
+        find_kernel("cubic", take(X))
 
 
 def test_a_precomputed_kernel_is_looked_up():
@@ -130,7 +213,7 @@ def test_rows_are_given_up_narrowed_and_had_again(monkeypatch):
 
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, 0.5, 1.0), Gaussian(0.1), Sigmoid(0.3, 0.2), Precomputed()])
 def test_a_kernel_comes_back_from_its_words(kernel):
-    assert kernel_of(kernel_metadata(kernel)) == kernel
+    check_metadata(kernel)
 
 
 def test_a_function_cannot_be_written_down():
@@ -164,8 +247,8 @@ def test_gamma_is_scikit_learns():
         (3, {}, "kernel=3 is not known"),
     ],
 )
-def test_settings_that_make_no_kernel_are_refused(kernel, settings, metadata):
-    with pytest.raises(ParameterError, match=metadata):
+def test_settings_that_make_no_kernel_are_refused(kernel, settings, words):
+    with pytest.raises(ParameterError, match=words):
         find_kernel(kernel, take(X), **settings)
 
 
@@ -187,9 +270,9 @@ def test_a_precomputed_kernel_must_be_square_and_symmetric():
         (lambda A, B: np.full((len(A), len(B)), "a"), "no finite number"),
     ],
 )
-def test_a_function_that_returns_no_kernel_is_refused(function, metadata):
+def test_a_function_that_returns_no_kernel_is_refused(function, words):
     points = points_of(take(X), as_given=True)
-    with pytest.raises(DataError, match=metadata):
+    with pytest.raises(DataError, match=words):
         rows_of_kernel(Custom(function), points, points, np.empty((37, 37)))
 
 

@@ -483,8 +483,8 @@ def test_a_training_that_is_killed_goes_on_from_its_checkpoint(file, tmp_path):
     kept, model = tmp_path / "kept", tmp_path / "model"
     command = [
         sys.executable, "-c",
-        "from maxmargin import cli; from maxmargin.loop import saving; saving.CHECKPOINT_SECONDS = saving.SHARE = 0.05; "
-        "cli.main()",
+        "from maxmargin import cli; from maxmargin.loop import saving; saving.CHECKPOINT_SECONDS = 0.05; "
+        "saving.SHARE = 0.0; cli.main()",
         "train", str(file), "--solver", "cached_loops", "--memory", TIGHT, "-c", "0.1", "--checkpoint", str(kept),
         "--model", str(model), "--quiet", "--json",
     ]  # fmt: skip

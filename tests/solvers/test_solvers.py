@@ -5,7 +5,6 @@ import pytest
 from problems import EVERY_BIAS, EVERY_LOSS, STORAGES, overlapping, posed, reference_optimum
 
 from maxmargin.errors import ParameterError
-from maxmargin.loop.saving import Keeping
 from maxmargin.loop.solve import solve
 from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point, certify, primal_of
@@ -13,6 +12,7 @@ from maxmargin.problems.losses import Hinge
 from maxmargin.solvers import SOLVERS, find_solver, refusal
 from maxmargin.solvers.parts import sweeps
 from maxmargin.status import Status
+from maxmargin.testing.solvers import check_reaches, check_resumed, check_same_bits, check_untouched, check_warm_start
 
 CASES = [
     (name, loss, bias)
@@ -59,17 +59,12 @@ def test_reaches_the_optimum_that_others_find(name, loss, bias, storage):
 def test_reaches_the_tolerance_for_small_and_large_C(name, loss, bias, C):
     limits = aim(name, loss, 1e-6)
     C = min(C, 1.0) if limits.max_epochs else C  # steps that shrink as 1/t need C times as many epochs
-    problem = posed(*overlapping(n=100, d=6), loss=loss, bias=bias, C=C)
-    assert solve(problem, SOLVERS[name], limits).certificate.relative_gap <= limits.tol
+    check_reaches(SOLVERS[name], posed(*overlapping(n=100, d=6), loss=loss, bias=bias, C=C), limits)
 
 
 @every_case
 def test_same_seed_same_bits(name, loss, bias):
-    problem = posed(*overlapping(n=200), loss=loss, bias=bias)
-    one, two = (solve(problem, SOLVERS[name], aim(name, loss, 1e-5), seed=3) for _ in range(2))
-    assert np.array_equal(one.w, two.w)
-    assert np.array_equal(one.alpha, two.alpha)
-    assert (one.b, one.epochs, one.certificate) == (two.b, two.epochs, two.certificate)
+    check_same_bits(SOLVERS[name], posed(*overlapping(n=200), loss=loss, bias=bias), aim(name, loss, 1e-5))
 
 
 @every_dual_case
@@ -84,19 +79,15 @@ def test_another_seed_takes_another_way_to_the_same_place(name, loss, bias):
 def test_inputs_are_untouched(name, loss, bias):
     X, y = overlapping()
     problem = posed(X, y, loss=loss, bias=bias)
-    copies = X.copy(), y.copy(), problem.C.copy()
-    solve(problem, SOLVERS[name], aim(name, loss, 1e-3))
-    for before, after in zip(copies, (X, y, problem.C), strict=True):
+    copies = X.copy(), y.copy()
+    check_untouched(SOLVERS[name], problem, aim(name, loss, 1e-3))
+    for before, after in zip(copies, (X, y), strict=True):
         assert np.array_equal(before, after)
 
 
 @every_precise_case
 def test_a_warm_start_at_the_answer_is_an_answer(name, loss, bias):
-    problem = posed(*overlapping(n=2000), loss=loss, bias=bias)
-    cold = solve(problem, SOLVERS[name], Limits(tol=1e-6))
-    warm = solve(problem, SOLVERS[name], Limits(tol=1e-6), warm=Point(alpha=cold.alpha))
-    assert warm.certificate.relative_gap <= 1e-6
-    assert warm.epochs <= cold.epochs
+    check_warm_start(SOLVERS[name], posed(*overlapping(n=2000), loss=loss, bias=bias), 1e-6)
 
 
 @every_dual_case
@@ -313,14 +304,7 @@ def test_a_batch_larger_than_the_data_is_refused():
 
 @every_case
 def test_interrupted_and_resumed_is_uninterrupted(name, loss, bias, tmp_path):
-    problem = posed(*overlapping(n=150), loss=loss, bias=bias)
-    whole = solve(problem, SOLVERS[name], Limits(tol=1e-30, max_epochs=24))
-    for epochs in (3, 10, 24):
-        keeping = Keeping(tmp_path / "run", resume=True)
-        resumed = solve(problem, SOLVERS[name], Limits(tol=1e-30, max_epochs=epochs), keeping=keeping)
-    assert np.array_equal(whole.w, resumed.w)
-    assert np.array_equal(whole.alpha, resumed.alpha)
-    assert (whole.b, whole.epochs, whole.certificate) == (resumed.b, resumed.epochs, resumed.certificate)
+    check_resumed(SOLVERS[name], posed(*overlapping(n=150), loss=loss, bias=bias), folder=tmp_path)
 
 
 @pytest.mark.parametrize("loss", EVERY_LOSS)

@@ -1,8 +1,8 @@
-"""Rows that are stored small and made longer on the way: many features from few, computed instead of read.
+"""Feature expansion: many features computed from few, while rows are read, instead of stored.
 
     poly2              √2 x_i, x_i² and √2 x_i x_j: ⟨φ(x), φ(z)⟩ = (⟨x, z⟩ + 1)² − 1
     hash:SIZE          column j goes to column h(j) of SIZE, with sign ±1 by another bit of h; SIZE as 1048576 or 2**20
-    fourier:M:GAMMA    √(2/M) (cos Wx, sin Wx), W normal with variance 2γ: nearly a Gaussian kernel; γ is 1 if left out
+    fourier:M:GAMMA    √(2/M) (cos Wx, sin Wx), W normal, variance 2γ: approximates a Gaussian kernel; γ is 1 if omitted
     kmers:K            of a sequence of letters A, C, G, T: how often each of the 4^K words occurs in it (see dna)
 
 What an expansion does depends on its text alone, so a model that keeps the text expands new rows in the same way.
@@ -17,23 +17,23 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows, row_lengths
+from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows, matrix_of, row_lengths
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.system.compiled import compiled
 
 KNOWN = "poly2, hash:SIZE, fourier:M, fourier:M:GAMMA and kmers:K"
 MOST_COLUMNS = 2**31 - 2
-WIDEST_POLY2 = 65_534  # features, whose products int32 still numbers
+WIDEST_POLY2 = 65_534  # most features whose products int32 can number
 LONGEST_WORD = 15
 CHUNK = 256  # features whose random frequencies are drawn together
 
 
 class Expansion(Protocol):
-    """A way to make rows longer."""
+    """A map from rows to rows with more features."""
 
     @property
     def text(self) -> str:
-        """All that it depends on."""
+        """The text that names it, with its parameters: it depends on nothing else."""
 
     def columns(self, d: int) -> int:
         """How many features d features become."""
@@ -42,7 +42,7 @@ class Expansion(Protocol):
         """How many values each row will have."""
 
     def apply(self, rows: Rows) -> Rows:
-        """The longer rows."""
+        """The expanded rows."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Poly2:
 
 @dataclass(frozen=True)
 class Hash:
-    """Columns scattered over fewer."""
+    """Feature hashing: columns scattered over fewer."""
 
     text: str
     size: int
@@ -88,7 +88,7 @@ class Hash:
         return row_lengths(sparse_of(rows))
 
     def apply(self, rows: Rows) -> Csr:
-        """Each value to its new column; what meets there is added up."""
+        """Move each value to its new column; values that meet there are added up."""
         few = sparse_of(rows)
         values, indices = few.values.astype(np.float64), np.empty(len(few.values), dtype=np.int32)
         indptr = np.zeros(len(few.indptr), dtype=np.int64)
@@ -98,7 +98,7 @@ class Hash:
 
 @dataclass(frozen=True)
 class Fourier:
-    """Waves of random frequencies."""
+    """Random Fourier features."""
 
     text: str
     components: int
@@ -110,7 +110,7 @@ class Fourier:
         return self.components
 
     def sizes(self, rows: Rows) -> np.ndarray:
-        """All."""
+        """Every component, for each row."""
         return np.full(count_rows(rows), self.components)
 
     def apply(self, rows: Rows) -> Dense:
@@ -119,32 +119,31 @@ class Fourier:
         while len(self.drawn) * CHUNK < d:
             rng = np.random.default_rng([half, len(self.drawn)])
             self.drawn.append(sqrt(2.0 * self.gamma) * rng.normal(size=(CHUNK, half)))
-        phases = np.zeros((count_rows(rows), half))
+        X, phases = matrix_of(rows), np.zeros((count_rows(rows), half))
         for start, W in zip(range(0, d, CHUNK), self.drawn, strict=False):
-            phases += columns_of(rows, start, min(start + CHUNK, d)) @ W[: min(CHUNK, d - start)]
+            phases += X[:, start : min(start + CHUNK, d)] @ W[: min(CHUNK, d - start)]
         out = np.empty((len(phases), 2 * half), dtype=np.float32)
-        out[:, :half], out[:, half:] = np.cos(phases), np.sin(phases)
-        out *= np.float32(1.0 / sqrt(half))
+        write_waves(phases, out, np.float32(1.0 / sqrt(half)))
         return Dense(out)
 
 
 @dataclass(frozen=True)
 class Kmers:
-    """Words of K letters; rows come from sequences, and are what they should be already."""
+    """Counts of words of K letters; `DnaSource` has computed them already."""
 
     text: str
     k: int
 
     def columns(self, d: int) -> int:
-        """All words."""
+        """The number of words of K letters."""
         return int(4**self.k)
 
     def sizes(self, rows: Rows) -> np.ndarray:
-        """As they are."""
+        """As many as the rows have."""
         return row_lengths(sparse_of(rows))
 
     def apply(self, rows: Rows) -> Rows:
-        """As they are."""
+        """The rows, unchanged."""
         return rows
 
 
@@ -169,7 +168,7 @@ def find_expansion(text: Any) -> Expansion | None:
 
 
 def whole(text: str) -> int:
-    """A whole number, also as a power."""
+    """A whole number, which may be written as a power."""
     found = re.fullmatch(r"(\d+)(?:(?:\*\*|\^)(\d+))?", text.strip())
     if found is None or len(found[2] or "") > 2:
         raise ValueError(text)
@@ -200,13 +199,11 @@ def sparse_of(rows: Rows) -> Csr:
     return Csr(rows.values[where], np.nonzero(where)[1].astype(np.int32), indptr, rows.values.shape[1])
 
 
-def columns_of(rows: Rows, start: int, stop: int) -> Any:
-    """Some columns, as a matrix that can be multiplied."""
-    if isinstance(rows, Dense):
-        return rows.values[:, start:stop]
-    from scipy.sparse import csr_array
-
-    return csr_array((rows.values, rows.indices, rows.indptr), (count_rows(rows), rows.d))[:, start:stop]
+def write_waves(phases: np.ndarray, out: np.ndarray, scale: Any) -> None:
+    """Cosines of the phases, then sines, times `scale`, into `out`: the random Fourier features of Rahimi and Recht."""
+    half = phases.shape[1]
+    out[:, :half], out[:, half:] = np.cos(phases), np.sin(phases)
+    out *= scale
 
 
 @compiled
@@ -228,7 +225,7 @@ def multiply(x, columns, indptr, values, indices):
 
 @compiled
 def scatter(columns, indptr, size, values, indices, ends):
-    """Values in place to h(j), sorted by it and added up where they meet."""
+    """Move values to their columns h(j), in place: sorted by column, and added up where they meet."""
     to = 0
     for i in range(indptr.size - 1):
         start, stop = indptr[i], indptr[i + 1]

@@ -1,4 +1,4 @@
-"""The files that a user names: read into memory, or as a source of rows where they are too large for that; written."""
+"""The files that a user names: read into memory, opened as a source where they are too large, and written."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ from maxmargin.data.collect import collect
 from maxmargin.data.columns import widened
 from maxmargin.data.expand import Expansion, Kmers
 from maxmargin.data.labels import check_length
-from maxmargin.data.open_source import files_of, kind_of, open_source
-from maxmargin.data.rows import Dense, Rows, count_columns, count_rows, count_stored
+from maxmargin.data.open_source import files_of, format_of, open_source
+from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, matrix_of
 from maxmargin.data.source import Source
 from maxmargin.data.take import take
-from maxmargin.data.text.read import read_text
-from maxmargin.data.text.streams import is_plain
 from maxmargin.data.text.write import write_text
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.system.budget import PARSERS, Budget, half_of_free
@@ -30,12 +28,9 @@ from maxmargin.system.overwriting import check_replaces, is_libsvm_data
 from maxmargin.system.threads import free_memory, thread_count
 from maxmargin.system.values import check_column, check_flag, is_whole
 
-COPIES = 4.0  # how often the rows must fit in the memory that is allowed: they, and what solvers keep beside them
-UNPACKED = 6.0  # how much larger text is than its compressed file, about,
-PACKED_TABLE = 4.0  # and rows of a table, which may be compressed
-SAMPLED_BLOCKS, SAMPLED_BYTES = 64, 1 << 14  # of a file, for its digest: 1 MB, read in some milliseconds
+COPIES = 4.0  # memory that training takes relative to the rows: themselves, and what solvers keep beside them
+SAMPLED_BLOCKS, SAMPLED_BYTES = 64, 1 << 14  # parts of a file that its digest covers: 1 MB, read in milliseconds
 WAYS = ("refuse", "skip")
-TABLES = {"csv", "parquet", "arrow"}
 
 
 def is_file(X: Any) -> bool:
@@ -81,18 +76,18 @@ class Files:
 
     @property
     def identity(self) -> str:
-        """What tells these rows from others: the content of the files, and all that changes what is read of them."""
-        said = [*map(content_of, files_of(self.given)), f"label {self.label}", f"zero_based {self.zero_based}"]
-        said.append(self.on_bad_line)
+        """What tells these rows from others: the content of the files, and how they are read."""
+        parts = [*map(content_of, files_of(self.given)), f"label {self.label}", f"zero_based {self.zero_based}"]
+        parts.append(self.on_bad_line)
         if isinstance(self.y, (str, os.PathLike)):
-            said.append(f"labels {content_of(Path(self.y))}")
+            parts.append(f"labels {content_of(Path(self.y))}")
         elif self.y is not None:
-            said.append(hashlib.blake2b(repr(np.asarray(self.y).tolist()).encode(), digest_size=8).hexdigest())
-        return ", ".join(said)
+            parts.append(hashlib.blake2b(repr(np.asarray(self.y).tolist()).encode(), digest_size=8).hexdigest())
+        return ", ".join(parts)
 
     @property
     def allowed(self) -> Budget:
-        """What rows in memory may take: as much as was given, or all that is free."""
+        """The memory that rows may take: the limit that was given, or all that is free."""
         return self.memory or Budget(int(free_memory()))
 
     def read(self) -> tuple[Rows, Any]:
@@ -103,14 +98,15 @@ class Files:
     def load(self, d: int | None = None) -> tuple[Any, Any]:
         """All rows and labels, of d features where that is known."""
         paths = files_of(self.given)
-        if len(paths) > 1 or self.on_bad_line == "skip" or self.kmers or kind_of(paths[0]) != "text":
+        read = format_of(paths[0]).read if len(paths) == 1 and not self.kmers else None
+        if read is None or self.on_bad_line == "skip":
             rows, labels = collect(self.source, self.allowed)
             if d is not None and count_columns(rows) > d:
                 raise DataError(f"{self.name} has {count_columns(rows)} features: more than d={d}")
             return widened(rows, d or 0), labels
         if self.y is not None:
             raise DataError(f"{paths[0]}: a file brings its own labels: leave y out, or read the file first")
-        return read_text(paths[0], zero_based=self.zero_based, d=d, threads=self.threads, budget=self.allowed)
+        return read(paths[0], zero_based=self.zero_based, d=d, threads=self.threads, budget=self.allowed)
 
     @property
     def column_names(self) -> list[str] | None:
@@ -126,7 +122,7 @@ class Files:
 
     @cached_property
     def source(self) -> Source:
-        """The same as a source; while one thread trains, the others parse."""
+        """The files as a source; while one thread trains, the others parse."""
         return open_source(
             self.given, self.y, label=self.label, zero_based=self.zero_based,
             threads=min(max(1, self.threads - 1), PARSERS),
@@ -136,7 +132,7 @@ class Files:
 
     @property
     def left_out(self) -> dict[str, Any]:
-        """Lines that were skipped, for the account of a training; nothing if there were none."""
+        """Skipped lines, for the summary of a run; empty if there were none."""
         if self.on_bad_line != "skip" or not self.source.left_out:
             return {}
         return {"left_out": self.source.left_out, "left_out_first": self.source.bad[0]}
@@ -147,18 +143,18 @@ class Files:
         return COPIES * self.growth() * sizes > self.budget.total
 
     def growth(self) -> float:
-        """How much longer rows become, by the first block of them."""
+        """By how much the expansion lengthens rows, estimated from the first block."""
         if self.expansion is None:
             return 1.0
         rows = next(self.source.blocks()).rows
         return float(np.sum(self.expansion.sizes(rows))) / max(count_stored(rows), 1)
 
     def check(self) -> None:
-        """Refuse what has no meaning for files of these kinds."""
-        kinds = {kind_of(path) for path in files_of(self.given)} if self.again else set()
-        if self.label is not None and kinds and not kinds & TABLES:
+        """Refuse parameters that have no meaning for files of these formats."""
+        found = [format_of(path) for path in files_of(self.given)] if self.again else []
+        if self.label is not None and found and not any(one.has_columns for one in found):
             raise ParameterError(f"label={self.label!r} names a column of a table: {self.name} is none")
-        if self.zero_based and kinds and "text" not in kinds:
+        if self.zero_based and found and not any(one.has_indices for one in found):
             raise ParameterError(f"zero_based is for LIBSVM text: {self.name} is none, its columns are in order")
 
 
@@ -218,17 +214,8 @@ def write(path: str | Path, X: Any, y: Any, *, zero_based: bool = False, force: 
     write_text(path, rows, check_length(y, count_rows(rows)), zero_based=zero_based)
 
 
-def matrix_of(rows: Rows) -> Any:
-    """Rows as users know them: an array, or a sparse one of SciPy."""
-    if isinstance(rows, Dense):
-        return rows.values
-    from scipy import sparse
-
-    return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=(count_rows(rows), rows.d))
-
-
 def check_way(on_bad_line: Any) -> None:
-    """Refuse what is no way to treat a line that cannot be read."""
+    """Refuse a value of on_bad_line that is not known."""
     if not (isinstance(on_bad_line, str) and on_bad_line in WAYS):
         raise ParameterError(f"on_bad_line={on_bad_line!r} is not known: choose one of {', '.join(WAYS)}")
 
@@ -249,13 +236,4 @@ def size_in_memory(path: Path) -> float:
         size = float(path.stat().st_size)
     except OSError:
         return 0.0  # what is wrong with it is said by whoever reads it
-    if not path.is_file():
-        return size
-    kind = kind_of(path)
-    if kind in ("parquet", "arrow"):
-        return PACKED_TABLE * size
-    if kind == "csv":
-        return UNPACKED * size if path.suffix != ".csv" else size
-    if kind == "npy":
-        return size
-    return size if is_plain(path) else UNPACKED * size
+    return format_of(path).growth(path) * size if path.is_file() else size

@@ -284,6 +284,15 @@ def part_of_rows(rows: Rows, start: int, stop: int) -> Rows:
     return Csr(rows.values[first:last], rows.indices[first:last], rows.indptr[start : stop + 1] - first, rows.d)
 
 
+def matrix_of(rows: Rows, kind: str = "csr_array") -> Any:
+    """Rows as users know them: an array, or of that sparse kind of SciPy, without a copy of the values."""
+    if isinstance(rows, Dense):
+        return rows.values
+    from scipy import sparse
+
+    return getattr(sparse, kind)((rows.values, rows.indices, rows.indptr), (count_rows(rows), rows.d))
+
+
 def count_stored(rows: Rows) -> int:
     """Return the number of stored values."""
     return int(rows.values.size)

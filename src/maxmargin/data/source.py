@@ -1,4 +1,4 @@
-"""Where rows come from that are not in memory: files, read a block of rows at a time, as often as needed.
+"""Sources of rows on disk: files, read one block of rows at a time, in as many passes as needed.
 
     for block in source.blocks():           a pass over all rows, from the first to the last
     for block in source.blocks(place):      from the block on that begins there: `block.next` of the one before
@@ -25,9 +25,9 @@ from maxmargin.data.text.streams import Block, Stream, open_for, opened
 from maxmargin.errors import DataError, FileError
 from maxmargin.system.buffers import Lender
 
-AT_ONCE = 4  # blocks whose memory is used again,
-WASTE = 8  # but not for one so many times smaller
-OPEN = 64  # files, at most, that stay open
+AT_ONCE = 4  # blocks whose memory is kept and used again
+WASTE = 8  # kept memory is not used for a block this many times smaller
+OPEN = 64  # most files that stay open between blocks
 
 
 class Place(NamedTuple):
@@ -52,7 +52,7 @@ START = Place()
 
 
 class RowBlock(NamedTuple):
-    """Some rows with their labels; where they begin and where the next block does, and how many bytes were read."""
+    """Rows with their labels; the places where they and the next block begin; bytes read so far."""
 
     rows: Rows
     labels: np.ndarray
@@ -67,7 +67,7 @@ class RowBlock(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What a file says about itself: rows, features, labels; a block file also the number behind each block's rows."""
+    """What a file states about itself: rows, features, classes; a block file also the row number behind each block."""
 
     n: int
     d: int
@@ -124,13 +124,13 @@ class Source(Protocol):
 
 @dataclass
 class Unchanged:
-    """A file as it was at first; whoever reads it asks before and after whether it still is."""
+    """A file as it was at first. Readers check before and after a pass that it has not changed."""
 
     path: Path
     seen: tuple[int, int, int] | None = field(default=None, repr=False)
 
     def check(self) -> int:
-        """Its size, if it is still the same file; a pipe is read but once, and has none."""
+        """The size of the file, if it is still the same; 0 for a pipe, which can be read only once."""
         try:
             status = self.path.stat()
         except OSError as error:
@@ -146,7 +146,7 @@ class Unchanged:
 
 @dataclass
 class OneFile:
-    """What sources of one file share: its name, its size, and that it must not change."""
+    """The base of sources of one file: its name, its size, and the check that it does not change."""
 
     path: Path
 
@@ -160,7 +160,7 @@ class OneFile:
 
     @contextmanager
     def stream(self) -> Iterator[Stream]:
-        """The file, open; it stays so for the next who wants it, as often as there are threads that do so at once."""
+        """The open file. It stays open for the next caller; concurrent threads get one each."""
         if not self.stays_open:
             with opened(self.path) as stream:
                 yield stream
@@ -205,7 +205,7 @@ class OneFile:
 
 @dataclass
 class Several:
-    """Several files, one behind the other."""
+    """Several files as one source, one after the other."""
 
     parts: list[Source]
 
@@ -214,7 +214,7 @@ class Several:
             part.share(self.parts[0], stays_open=len(self.parts) <= OPEN)
 
     def share(self, other: Any, stays_open: bool) -> None:
-        """All of them."""
+        """Share memory with every file."""
         for part in self.parts:
             part.share(other, stays_open)
 
@@ -225,12 +225,12 @@ class Several:
 
     @property
     def size(self) -> int:
-        """All of them."""
+        """Bytes of all files."""
         return sum(part.size for part in self.parts)
 
     @property
     def facts(self) -> Facts | None:
-        """Of all, if each one knows."""
+        """The facts of all files together, if each one states them."""
         known = [part.facts for part in self.parts]
         if any(facts is None for facts in known):
             return None
@@ -239,12 +239,12 @@ class Several:
 
     @property
     def left_out(self) -> int:
-        """Of all files."""
+        """Skipped lines of all files."""
         return sum(part.left_out for part in self.parts)
 
     @property
     def bad(self) -> list[str]:
-        """Of all files."""
+        """What was wrong with skipped lines, over all files."""
         return [line for part in self.parts for line in part.bad]
 
     @property
@@ -254,11 +254,11 @@ class Several:
 
     @property
     def any_order(self) -> bool:
-        """Whether all of them can."""
+        """Whether every file can be read in any order."""
         return all(part.any_order for part in self.parts)
 
     def check(self) -> None:
-        """Of all files."""
+        """Check every file."""
         for part in self.parts:
             part.check()
 
@@ -274,16 +274,16 @@ class Several:
             place = Place(number + 1, base=end.number)
 
     def expect(self, place: Place) -> None:
-        """Of that file."""
+        """Announce the block to the file that holds it."""
         self.parts[place.file].expect(place._replace(file=0, base=0))
 
     def block_at(self, place: Place) -> RowBlock:
-        """That block of that file."""
+        """The block that begins there, in the file that holds it."""
         block = self.parts[place.file].block_at(place._replace(file=0, base=0))
         return self.placed(block, place.file, place.base)
 
     def placed(self, block: RowBlock, number: int, base: int) -> RowBlock:
-        """A block as one of all files together; tables must have the same columns."""
+        """A block with its place among all files; tables must have the same columns."""
         names = [getattr(self.parts[k], "names", None) for k in (0, number)]
         if names[1] is not None and names[0] is not None and names[0] != names[1]:
             other = self.parts[0].name

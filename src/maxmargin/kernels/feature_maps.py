@@ -1,9 +1,10 @@
-"""Features whose inner products are nearly a kernel, so that a linear machine takes the place of one with a kernel.
+"""Feature maps that approximate a kernel by inner products, so that a linear model can be trained in its place.
 
     nystrom   φ(x) = Λ^(−½) Uᵀ k(x),      k(x) = K(landmarks, x) and U Λ Uᵀ = K(landmarks, landmarks):
                                           ⟨φ(x), φ(z)⟩ is K(x, z) wherever x or z is in the span of the landmarks
     fourier   φ(x) = √(2/m) (cos Wx, sin Wx),   rows of W as the Gaussian's spectrum has them, N(0, 2γ), those of each
-                                          d orthogonal, which makes the mean error smaller
+                                          d orthogonal, which makes the mean error smaller. data/expand draws
+                                          its frequencies from its text alone, and shares the waves
 After    Williams, Seeger 2001; Rahimi, Recht 2007; Yu et al. (orthogonal random features) 2016
 """
 
@@ -16,6 +17,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from maxmargin.data.expand import write_waves
 from maxmargin.data.rows import Dense, Rows, count_columns, count_rows
 from maxmargin.data.take import read_only
 from maxmargin.kernels.functions import Gaussian, Kernel, kernel_metadata, kernel_of
@@ -26,8 +28,8 @@ from maxmargin.system.file_checks import REAL, checked_array, section, short, si
 from maxmargin.system.threads import blas_on_one_thread, on_threads
 
 LINES = 1024  # examples that one thread takes at once
-AT_ONCE = 1 << 24  # numbers of the kernel with the landmarks
-TINY = 1e-12  # of the largest eigenvalue
+AT_ONCE = 1 << 24  # values of the kernel with the landmarks that are held at once
+TINY = 1e-12  # eigenvalues below this part of the largest are rounding, and left out
 
 
 class FeatureMap(Protocol):
@@ -58,7 +60,7 @@ class FeatureMap(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NystromMap:
-    """Examples by their kernel with landmarks."""
+    """Nyström features: the kernel with landmarks, whitened."""
 
     name: ClassVar[str] = "nystrom"
 
@@ -78,7 +80,7 @@ class NystromMap:
 
     @cached_property
     def points(self) -> Points:
-        """The landmarks as kernels want them."""
+        """The landmarks, in the form that kernels take."""
         return points_of(self.landmarks)
 
     def fill(self, many: Points, out: np.ndarray, threads: int) -> None:
@@ -98,7 +100,7 @@ class NystromMap:
 
 @dataclass(frozen=True, eq=False)
 class FourierMap:
-    """Examples by waves of random frequencies."""
+    """Random Fourier features."""
 
     name: ClassVar[str] = "fourier"
 
@@ -122,8 +124,7 @@ class FourierMap:
         def wave(lines: slice) -> None:
             phase = np.empty((lines.stop - lines.start, half))
             products(many.part(lines), Few(many, self.frequencies), phase)
-            out[lines, :half], out[lines, half:] = np.cos(phase), np.sin(phase)
-            out[lines] *= 1.0 / np.sqrt(half)
+            write_waves(phase, out[lines], 1.0 / np.sqrt(half))
 
         by_lines(wave, len(many), threads)
 
@@ -143,7 +144,7 @@ def nystrom_map(kernel: Kernel, landmarks: Rows, threads: int = 1) -> NystromMap
 
 
 def fourier_map(kernel: Gaussian, d: int, components: int, rng: np.random.Generator) -> FourierMap:
-    """A map of so many components, one more if they are odd."""
+    """A map of that many components, one more if they are odd."""
     half = -(-components // 2)
     if d == 0:
         return FourierMap(kernel, np.zeros((0, half)))
@@ -170,12 +171,12 @@ def by_lines(work: Callable[[slice], None], count: int, threads: int) -> None:
 
 
 def map_metadata(features: FeatureMap) -> dict[str, Any]:
-    """What its arrays do not say, for a file."""
+    """Name, width and kernel of the map, for a file."""
     return {"name": features.name, "d": features.d, "kernel": kernel_metadata(features.kernel)}
 
 
 def map_of(tensors: dict[str, np.ndarray], metadata: dict[str, Any]) -> FeatureMap:
-    """The map of a file's tensors and words, if they fit together."""
+    """The map of a file's tensors and metadata, if they fit together."""
     kernel, d = kernel_of(section(metadata, "kernel")), size(metadata, "d")
     if metadata.get("name") == FourierMap.name:
         frequencies = checked_array(tensors, "frequencies", REAL, 2)

@@ -10,7 +10,8 @@ import numpy as np
 
 from maxmargin.data.passes import squared_norms
 from maxmargin.data.pick import pick
-from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows, count_stored, row_length
+from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows, count_stored, part_of_rows, row_length
+from maxmargin.data.rows import matrix_of as rows_as_matrix
 from maxmargin.data.take import read_only
 from maxmargin.system.buffers import room
 from maxmargin.system.compiled import compiled
@@ -37,7 +38,7 @@ class Points:
 
     def part(self, part: slice) -> Points:
         """Return a slice of the examples, without a copy."""
-        return Points(part_of(self.rows, part), self.squares[part], self.places[part])
+        return Points(part_of_rows(self.rows, part.start, part.stop), self.squares[part], self.places[part])
 
 
 class Few(NamedTuple):
@@ -81,17 +82,8 @@ def parts_of(rows: Rows, threads: int = 1, *, as_given: bool = False) -> Iterato
     step = max(LEAST_EXAMPLES, int(NUMBERS_AT_ONCE / max(row_length(rows), 1.0)))
     for start in range(0, n, step):
         part = slice(start, min(start + step, n))
-        found = points_of(part_of(rows, part), threads=threads, as_given=as_given)
+        found = points_of(part_of_rows(rows, part.start, part.stop), threads=threads, as_given=as_given)
         yield part, Points(found.rows, found.squares, np.arange(part.start, part.stop))
-
-
-def part_of(rows: Rows, part: slice) -> Rows:
-    """Return a slice of the rows, without a copy."""
-    if isinstance(rows, Dense):
-        return Dense(rows.values[part])
-    indptr = rows.indptr[part.start : part.stop + 1]
-    stored = slice(indptr[0], indptr[-1])
-    return Csr(rows.values[stored], rows.indices[stored], indptr - indptr[0], rows.d)
 
 
 def centred(points: Points, dtype: type = np.float64, threads: int = 1) -> Points:
@@ -136,14 +128,8 @@ def columns_of(rows: Rows, dtype: Any) -> np.ndarray:
 
 
 def matrix_of(rows: Rows) -> Any:
-    """Return rows as an array or a SciPy matrix."""
-    if isinstance(rows, Dense):
-        return rows.values
-    from scipy import sparse
-
-    start, stop = rows.indptr[0], rows.indptr[-1]
-    parts = (rows.values[start:stop], rows.indices[start:stop], rows.indptr - start)
-    return sparse.csr_matrix(parts, (count_rows(rows), count_columns(rows)))
+    """Return rows for scikit-learn and for users' functions, which may expect the operators of a csr_matrix."""
+    return rows_as_matrix(rows, "csr_matrix")
 
 
 def products(many: Points, few: Few, out: np.ndarray) -> None:

@@ -48,7 +48,7 @@ class Widths:
         return "features"
 
 
-class Expansion(Widths):
+class SupportVectors(Widths):
     """Support vectors, their row numbers in the training data, and the kernel. Subclasses add the coefficients."""
 
     vectors: Rows

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.data.columns import shifted
-from maxmargin.data.rows import Rows, count_rows
+from maxmargin.data.rows import Rows, count_rows, part_of_rows
 from maxmargin.data.take import take
 from maxmargin.kernels.feature_maps import FeatureMap, map_metadata, transform
 from maxmargin.kernels.functions import Kernel
-from maxmargin.kernels.points import part_of
 from maxmargin.kernels.support_vectors import Widths
 from maxmargin.problems.certificate import Certificate
 from maxmargin.system.overwriting import check_replaces_model
@@ -101,7 +100,7 @@ class ApproximateModel(Widths):
         rows = rows if self.centre is None else shifted(rows, self.centre)
         step = max(1, FEATURES_AT_ONCE // max(self.features.components, 1))
         for start in range(0, max(n, 1), step):
-            yield transform(self.features, part_of(rows, slice(start, min(start + step, n))), thread_count(threads))
+            yield transform(self.features, part_of_rows(rows, start, min(start + step, n)), thread_count(threads))
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write one safetensors file atomically. The same model gives the same bytes.

@@ -19,7 +19,7 @@ from maxmargin.data.rows import Rows, count_rows
 from maxmargin.data.take import take
 from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.kernels.functions import Kernel, kernel_metadata, kernel_of
-from maxmargin.kernels.support_vectors import Expansion, check_places, check_widens, picked_vectors, vectors_of
+from maxmargin.kernels.support_vectors import SupportVectors, check_places, check_widens, picked_vectors, vectors_of
 from maxmargin.kernels.tiles import combination
 from maxmargin.loop.solve import Outcome
 from maxmargin.models.file_checks import centre_in, certificate_in, training_in
@@ -34,7 +34,7 @@ KIND = "kernel model"
 
 
 @dataclass(eq=False)
-class KernelModel(Expansion):
+class KernelModel(SupportVectors):
     """A classifier that votes over pairs of classes.
 
     Parameters

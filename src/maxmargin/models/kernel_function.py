@@ -12,7 +12,7 @@ from maxmargin.data.rows import Rows, count_rows
 from maxmargin.data.take import take
 from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.kernels.functions import Kernel, kernel_metadata, kernel_of
-from maxmargin.kernels.support_vectors import Expansion, check_places, check_widens, picked_vectors, vectors_of
+from maxmargin.kernels.support_vectors import SupportVectors, check_places, check_widens, picked_vectors, vectors_of
 from maxmargin.kernels.tiles import combination
 from maxmargin.loop.solve import Outcome
 from maxmargin.models.file_checks import centre_in, certificate_in, training_in
@@ -28,7 +28,7 @@ BOUNDARY_TOLERANCE = 1e-9  # Times |b|: smaller values of a one-class model are 
 
 
 @dataclass(eq=False)
-class KernelFunction(Expansion):
+class KernelFunction(SupportVectors):
     """A regression or one-class model with values Σ c_i K(x_i, x) + b.
 
     Parameters

@@ -13,6 +13,7 @@ SV                                a line each: its coefficients, then index:valu
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import numpy as np
 from maxmargin.data.pick import pick
 from maxmargin.data.rows import Csr, Dense
 from maxmargin.errors import FileError, ParameterError
-from maxmargin.kernels.functions import MOST_DEGREE, Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from maxmargin.kernels.functions import KERNELS, LIBSVM_NAMES, MOST_DEGREE, Kernel, Precomputed
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_function import KernelFunction
 from maxmargin.problems.certificate import Certificate
@@ -32,7 +33,6 @@ from maxmargin.system.overwriting import check_replaces
 TYPES = {"C-SVC": "c_svc", "nu-SVC": "nu_svc"}
 FUNCTIONS = {"one-class": "one_class", "epsilon-SVR": "epsilon_svr", "nu-SVR": "nu_svr"}
 FORMULATIONS = {name: formulation for formulation, name in (TYPES | FUNCTIONS).items()}
-NAMES = {"linear": "linear", "polynomial": "polynomial", "gaussian": "rbf", "sigmoid": "sigmoid"}
 FIRST = b"svm_type"
 LONGEST_REASON = 120  # characters
 LARGEST_INDEX = 2**31 - 1  # as in LIBSVM, whose indices are int
@@ -81,12 +81,12 @@ def function_lines(model: KernelFunction) -> list[str]:
 
 def first_lines(kind: str, kernel: Kernel) -> list[str]:
     """What it is, and its kernel."""
-    if kernel.name not in NAMES and not isinstance(kernel, Precomputed):
+    if kernel.name not in LIBSVM_NAMES:
         raise ParameterError(f"LIBSVM knows no kernel {kernel.name!r}: save as safetensors")
     names = ("degree", "gamma", "coef0")
     return [
         f"svm_type {kind}",
-        f"kernel_type {NAMES.get(kernel.name, 'precomputed')}",
+        f"kernel_type {LIBSVM_NAMES[kernel.name]}",
         *(f"{name} {getattr(kernel, name)!r}" for name in names if hasattr(kernel, name)),
     ]
 
@@ -244,16 +244,11 @@ def kernel_of_facts(path: str | Path, facts: dict[str, list[str]]) -> Kernel:
             f"{path}: degree {degree:g}, gamma {gamma:g}: the degree is a whole number from 1 to {MOST_DEGREE:,}, "
             "gamma 0 or above"
         )
-    kinds: dict[str, Kernel] = {
-        "linear": Linear(),
-        "polynomial": Polynomial(int(degree), gamma, coef0),
-        "rbf": Gaussian(gamma),
-        "sigmoid": Sigmoid(gamma, coef0),
-        "precomputed": Precomputed(),
-    }
+    kinds = {theirs: KERNELS[ours] for ours, theirs in LIBSVM_NAMES.items()}
     if name not in kinds:
         raise FileError(f"{path}: kernel_type {name} is not known")
-    return kinds[name]
+    values = {"degree": int(degree), "gamma": gamma, "coef0": coef0}
+    return kinds[name](**{one.name: values[one.name] for one in fields(kinds[name])})  # type: ignore[no-any-return]
 
 
 def vectors_of_lines(lines: list[list[str]], kernel: Kernel) -> tuple[Csr, np.ndarray]:

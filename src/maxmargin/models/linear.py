@@ -30,7 +30,7 @@ from maxmargin.models.kernel_function import KIND as FUNCTION_KIND
 from maxmargin.models.kernel_function import KernelFunction, kernel_function
 from maxmargin.models.libsvm import is_libsvm_model, read_libsvm_model
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.losses import sigmoid
+from maxmargin.problems.losses import LOSSES, sigmoid
 from maxmargin.system.file_checks import REAL, checked_array, row_numbers, section
 from maxmargin.system.overwriting import check_replaces_model
 from maxmargin.system.tensor_file import read_tensors, write_tensors
@@ -142,7 +142,7 @@ class LinearModel:
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return P(class | x), one column for each class, normalised if there are more than two; logistic loss only."""
-        if self.loss != "logistic":
+        if not getattr(LOSSES.get(self.loss), "probabilities", False):
             raise MaxmarginError(f"a model of loss {self.loss!r} has no probabilities: train with loss='logistic'")
         values = sigmoid(self.decide(X, threads))
         if values.ndim == 1:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.data.passes import accurate_combination, additions, combination_with_bias, scores_with_bias
-from maxmargin.data.rows import Dense
+from maxmargin.data.rows import Dense, matrix_of, part_of_rows
 from maxmargin.problems.linear import Problem
 from maxmargin.system.rounding import PAIRWISE, SMALLEST, gamma
 
@@ -99,14 +99,6 @@ def balanced(
 def written_out(problem: Problem, start: int, stop: int) -> np.ndarray:
     """Return z_i of some rows as a dense array."""
     rows, stop = problem.rows, min(stop, problem.n)
-    if isinstance(rows, Dense):
-        X = np.asarray(rows.values[start:stop], dtype=np.float64)
-    else:
-        from scipy.sparse import csr_array
-
-        part = slice(rows.indptr[start], rows.indptr[stop])
-        X = csr_array(
-            (rows.values[part], rows.indices[part], rows.indptr[start : stop + 1] - rows.indptr[start]),
-            (stop - start, rows.d),
-        ).toarray()
+    X = matrix_of(part_of_rows(rows, start, stop))
+    X = np.asarray(X if isinstance(rows, Dense) else X.toarray(), dtype=np.float64)
     return np.column_stack([X, np.ones(stop - start)]) if problem.bias != "none" else np.array(X, dtype=np.float64)

@@ -1,12 +1,14 @@
 """The best free bias: b minimises  φ(b) = Σ C_i ℓ(y_i (f_i + b))  for given scores f.
 
-hard margin      the middle between the lowest positive and the highest negative score
-hinge            φ′ jumps by C_i at t_i = y_i − f_i, from −C₊ to C₋: b is the point where the C's of the t's to its
-                 left add up to C₊, the weight of the positive examples. A weighted quantile: a sample of the t's says
-                 about where it is, and only those near that place are sorted.
-smooth losses    φ′ rises continuously from negative to positive: a Newton iteration from a guess, and where that does
-                 not settle at once, one kept inside its bracket. For squared hinge φ′ is made of straight pieces and
-                 the iteration ends on the exact answer.
+The loss says by which rule it is found (`bias_rule`):
+
+midpoint         hard margin: the middle between the lowest positive and the highest negative score
+quantile         hinge: φ′ jumps by C_i at t_i = y_i − f_i, from −C₊ to C₋. So b is the point where the C's of the t's
+                 to its left add up to C₊, the weight of the positive examples: a weighted quantile. A sample of the
+                 t's says about where it is, and only those near that place are sorted.
+newton           smooth losses: φ′ rises continuously from negative to positive. A Newton iteration from a guess, and
+                 where that does not converge at once, one kept inside its bracket. For squared hinge φ′ is made of
+                 straight pieces and the iteration ends on the exact answer.
 """
 
 from __future__ import annotations
@@ -16,16 +18,16 @@ from collections.abc import Callable
 import numpy as np
 
 from maxmargin.problems.dual_terms import DualTerm, response
-from maxmargin.problems.losses import HARD_MARGIN, Loss
+from maxmargin.problems.losses import Loss
 from maxmargin.system.compiled import compiled
 from maxmargin.system.threads import on_threads
 
 NEWTON_STEPS = 200
-FROM_A_GUESS = 12  # steps, before the bracket is looked for
-BALANCED = 1e-13  # of the force on either side
-LONG = 20_000  # kinks, of which
-SAMPLE = 4_000  # are sorted first, and then
-NEAR = 0.02  # of all on either side
+FROM_A_GUESS = 12  # Newton steps from a guess, before a bracket is looked for
+BALANCED = 1e-13  # |φ′| relative to the force on either side at which b is found: some hundred roundings
+LONG = 20_000  # kinks from which on a sample of them is sorted first
+SAMPLE = 4_000  # kinks in that sample
+NEAR = 0.02  # share of all kinks, on either side of the sample's quantile, among which the exact one is looked for
 CHUNK = 1 << 15  # examples that a thread adds up at once
 
 Forces = Callable[[float], tuple[float, float, float]]
@@ -35,9 +37,9 @@ def best_bias(
     f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss, guess: float | None = None, threads: int = 1
 ) -> float:
     """The b that minimises Σ C_i ℓ(y_i (f_i + b)); both classes must have weight. A good guess saves time."""
-    if loss is HARD_MARGIN:
+    if loss.bias_rule == "midpoint":
         return _by_midpoint(f, y, C)
-    if not loss.smooth:
+    if loss.bias_rule == "quantile":
         return _by_quantile(y - f, C, float(C @ (y > 0)))
     term = loss.dual_term(C)
 
@@ -61,7 +63,7 @@ def _by_midpoint(f: np.ndarray, y: np.ndarray, C: np.ndarray) -> float:
 
 
 def _by_quantile(kinks: np.ndarray, C: np.ndarray, positive: float) -> float:
-    """Of the kinks in rising order, the first at which their weights add up to `positive`."""
+    """The first of the kinks, in rising order, at which their weights add up to `positive`."""
     if len(kinks) > LONG:
         some = slice(None, None, len(kinks) // SAMPLE)
         order, share = np.argsort(kinks[some]), positive / float(np.sum(C))
@@ -109,7 +111,7 @@ def _in_bracket(forces: Forces, ends: tuple[float, float], b: float) -> float:
 
 
 def _bracket(forces: Forces, kinks: np.ndarray) -> tuple[float, float]:
-    """Two ends between which φ′ changes its sign; beyond all kinks for squared hinge, as far as needed for logistic."""
+    """Two ends between which φ′ changes its sign: beyond all y − f, and as much farther as the loss needs."""
 
     def slope(b: float) -> float:
         up, down, _ = forces(b)
@@ -127,7 +129,7 @@ def _bracket(forces: Forces, kinks: np.ndarray) -> tuple[float, float]:
 
 
 def _forces(f: np.ndarray, y: np.ndarray, term: DualTerm, b: float, threads: int) -> tuple[float, float, float]:
-    """What pulls b up, what pulls it down, and φ″: φ′ is the second less the first."""
+    """The force that raises b, the force that lowers it, and φ″: φ′ is the second less the first."""
     starts = range(0, len(f), CHUNK)
     sums = np.empty((len(starts), 3))
 

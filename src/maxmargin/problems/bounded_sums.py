@@ -1,4 +1,4 @@
-"""Sums over the losses and over the dual terms, with a bound on what rounding does to them (see system/rounding).
+"""Sums over the losses and over the dual terms, with a bound on their rounding errors (see system/rounding).
 
 Losses fall with the margin. So Σ C_i ℓ(m_i − e_i), with e_i the error of margin i, is above the true Σ C_i ℓ(m_i).
 """
@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.problems.dual_terms import DualTerm, Quadratic, dual_value, response
+from maxmargin.problems.dual_terms import SHAPES, DualTerm, dual_value, response
 from maxmargin.system.compiled import compiled
 from maxmargin.system.rounding import LOSS, SMALLEST, additions_of_sum, gamma
 from maxmargin.system.threads import on_threads
 
-BLOCK = 64  # examples that are added up one after the other; their sums by numpy.sum
+BLOCK = 64  # examples that are added up one after the other; numpy.sum adds up the sums of blocks
 CHUNK = 512  # blocks that a thread takes at once
 FEW = 1000  # examples up to which calling NumPy takes longer than a compiled exp
 
@@ -24,7 +24,8 @@ def loss_sums(
     f: np.ndarray, y: np.ndarray, term: DualTerm, b: float, sizes: np.ndarray, error: tuple[float, float], threads: int
 ) -> tuple[float, float]:
     """Σ C_i ℓ(m_i) as computed, and an upper bound of it for margins that are off by at most their error."""
-    some = _losses if isinstance(term, Quadratic) or len(f) <= FEW else _many_entropy_losses
+    by_numpy = SHAPES[type(term)].loss_bounds is not None and len(f) > FEW
+    some = _losses_by_numpy if by_numpy else _losses
 
     def add(first: int, last: int, sums: np.ndarray) -> None:
         some(f, y, term, b, sizes, error[0], error[1], first, last, sums)
@@ -34,7 +35,7 @@ def loss_sums(
 
 
 class DualSums(NamedTuple):
-    """Σ d_i(α_i), Σ α_i, Σ α_i y_i and, or above it, Σ α_i ‖x_i‖."""
+    """Σ d_i(α_i), Σ α_i, Σ α_i y_i, and Σ α_i ‖x_i‖ or a bound above it."""
 
     terms: float
     total: float
@@ -73,12 +74,12 @@ def dual_bound(
 
 
 def additions_of_blocks(n: int) -> int:
-    """How many additions a term of `sums_of_blocks` meets at most."""
+    """The most additions that one term of `sums_of_blocks` goes through."""
     return min(n, BLOCK) + additions_of_sum(-(-n // BLOCK))
 
 
 def sums_of_blocks(n: int, count: int, threads: int, add: Callable[[int, int, np.ndarray], None]) -> list[float]:
-    """So many sums over n examples, from what add(first, last, sums) writes for these blocks of them."""
+    """`count` sums over n examples, from what add(first, last, sums) writes for blocks first to last."""
     blocks = -(-n // BLOCK)
     sums = np.empty((count, blocks))
     on_threads(threads, lambda first: add(first, min(first + CHUNK, blocks), sums), range(0, blocks, CHUNK))
@@ -109,17 +110,10 @@ def _dual_sums(alpha, y, term, norms, first, last, sums):
         sums[0, k], sums[1, k], sums[2, k], sums[3, k] = terms, total, balance, reach
 
 
-def _many_entropy_losses(f, y, term, b, sizes, slope, constant, first, last, sums):
-    """The same for logistic, by NumPy, whose exp is several times as fast as a compiled one.
-
-    With e the error, ℓ(m − e) ≤ ℓ(m) − e ℓ′(m − e), and −ℓ′ ≤ ℓ, −ℓ′ ≤ 1, and −ℓ′ grows by at most e^e ≤ 1 + 2e over a
-    distance e ≤ 1.
-    """
+def _losses_by_numpy(f, y, term, b, sizes, slope, constant, first, last, sums):
+    """The same for a shape with `loss_bounds`, which is faster for many examples."""
     part = slice(first * BLOCK, min(last * BLOCK, len(f)))
     m, e = y[part] * (f[part] + b), slope * sizes[part] + constant
-    value = np.log1p(np.exp(-np.abs(m)))
-    value -= np.minimum(m, 0.0)
+    value, above = SHAPES[type(term)].loss_bounds(type(term)(*(array[part] for array in term)), m, e)
     sums[:, first:last] = 0.0
-    sums[0, first] = np.sum(term.U[part] * value)
-    value += e * np.minimum(value * (1.0 + 2.0 * e), 1.0)
-    sums[1, first] = np.sum(term.U[part] * value)
+    sums[0, first], sums[1, first] = np.sum(value), np.sum(above)

@@ -77,7 +77,7 @@ class Problem:
 
     @property
     def kind(self) -> str:
-        """The loss, with its limit for infinite C: one of the kinds in solvers/pairings."""
+        """The loss, with its limit for infinite C: one of the kinds that solvers declare (solvers/takes.py)."""
         return self.loss.name if self.ridge else f"unregularised_{self.loss.name}"
 
     @property
@@ -223,7 +223,7 @@ def centred(problem: Problem) -> Problem:
 
 def without_C(problem: Problem) -> Problem:
     """Return the limit of the problem as C → ∞: a hard margin, or the losses without a norm."""
-    if problem.loss.name != "logistic":
+    if problem.loss.limit == "hard_margin":
         return replace(problem, loss=HARD_MARGIN, C=np.where(problem.C > 0, 1.0, 0.0))
     bias = "none" if problem.bias == "none" else "free"  # b is not regularised either
     return replace(problem, ridge=0.0, bias=bias)

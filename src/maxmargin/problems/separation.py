@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.rows import Dense
+from maxmargin.data.rows import Dense, matrix_of
 from maxmargin.problems.certificate import Certified, with_best_bias
 from maxmargin.problems.linear import Problem
 from maxmargin.status import Status
@@ -91,9 +91,9 @@ def signed_features(problem: Problem, chosen: np.ndarray, centred: bool) -> Any:
     rows, y = problem.rows, problem.y[chosen]
     if isinstance(rows, Dense):
         return signed_dense(np.asarray(rows.values[chosen], dtype=np.float64).T, y, centred)
-    from scipy.sparse import csr_array, diags_array
+    from scipy.sparse import diags_array
 
-    X = csr_array((rows.values, rows.indices, rows.indptr), (problem.n, rows.d))[chosen].T.tocsr()
+    X = matrix_of(rows)[chosen].T.tocsr()
     X = X[np.diff(X.indptr) > 0].astype(np.float64)
     if X.shape[0] * X.shape[1] <= MOST_DENSE:
         return signed_dense(X.toarray(), y, centred)

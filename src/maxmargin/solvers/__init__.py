@@ -56,6 +56,25 @@ STREAMING_SOLVERS: dict[str, StreamingSolver] = registered(
 )
 
 
+def register(solver: Solver) -> Solver:
+    """Make a solver known by its name, for the problems that its attribute `takes` names.
+
+    It is checked for missing pieces. The same class again replaces what was registered.
+    """
+    for piece in ("name", "state_type", "takes", "start", "advance", "point"):
+        if not hasattr(solver, piece):
+            called = getattr(solver, "name", type(solver).__name__)
+            raise ParameterError(f"solver {called} lacks {piece}: see maxmargin.solvers.base.Solver")
+    if "visited" not in {state.name for state in fields(solver.state_type)}:
+        raise ParameterError(f"solver {solver.name}: its state_type lacks visited, the number of rows it has visited")
+    for known in (SOLVERS, KERNEL_SOLVERS, STREAMING_SOLVERS):
+        if solver.name in known and type(known[solver.name]).__qualname__ != type(solver).__qualname__:
+            raise ParameterError(f"solver {solver.name} is taken: give yours another name")
+    table = KERNEL_SOLVERS if solver.takes.formulations else SOLVERS
+    table[solver.name] = solver
+    return solver
+
+
 def find_solver(name: str, options: dict[str, Any] | None = None, *, kernel: bool = False) -> Solver:
     """The solver of that name, in its form for kernels if asked for, with these options instead of its own."""
     known_solvers: dict[str, Any] = {**SOLVERS, **KERNEL_SOLVERS, **STREAMING_SOLVERS}

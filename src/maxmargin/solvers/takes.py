@@ -65,13 +65,20 @@ class Takes:
 
     def objection(self, problem: Problem | KernelProblem) -> str | None:
         """What speaks against the problem; None if it is taken."""
-        if problem.kind not in self.kinds:
+        if not self.takes_kind(problem):
             return self.objection_to_kind(problem.kind)
         if isinstance(problem, KernelProblem) and not (problem.bounded or self.indefinite):
             return f"needs a kernel that is positive semidefinite, and {problem.kernel} is not"
         if problem.bias not in self.biases:
             return self.objection_to_bias(problem)
         return None
+
+    def takes_kind(self, problem: Problem | KernelProblem) -> bool:
+        """Whether the kind is named, or is a loss from outside the package and all losses of its sort are taken."""
+        if problem.kind in self.kinds or isinstance(problem, KernelProblem) or not problem.bounded:
+            return problem.kind in self.kinds
+        of_its_sort = SMOOTH_LOSSES if problem.loss.smooth else EVERY_LOSS
+        return problem.kind not in EVERY_LOSS and set(of_its_sort) <= set(self.losses)
 
     def objection_to_kind(self, kind: str) -> str:
         """What speaks against that kind of problem."""

@@ -33,7 +33,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = folder
     try:
-        kernel = numba.njit(nogil=True, error_model="numpy", cache=bool(folder))(function)
+        kernel = numba.njit(nogil=True, error_model="numpy", cache=bool(folder) and has_file(function))(function)
         kernel._cache = Forgiving(kernel._cache)
         return kernel  # type: ignore[no-any-return]
     finally:
@@ -72,8 +72,17 @@ def inlined(verb: Callable[..., Any]) -> Callable[..., Any]:
     return overload(verb, inline="always", jit_options={"error_model": "numpy"})  # type: ignore[no-any-return]
 
 
+def has_file(function: Callable[..., Any]) -> bool:
+    """Whether the source of `function` is in a file, or a notebook that Numba knows; else its cache would refuse it."""
+    name = function.__code__.co_filename
+    return Path(name).exists() or "ipykernel" in name
+
+
 class Forgiving:
-    """Numba's cache without its exceptions: unreadable code is compiled again, unwritable code is not cached."""
+    """Numba's cache without its exceptions: unreadable code is compiled again, unwritable code is not cached.
+
+    Code for a NamedTuple from outside the package is not cached: the digest does not cover the file it comes from.
+    """
 
     def __init__(self, kept: Any) -> None:
         self.kept = kept
@@ -84,14 +93,21 @@ class Forgiving:
     def load_overload(self, *what: Any) -> Any:
         """Return the cached machine code, or None."""
         try:
-            return self.kept.load_overload(*what)
+            return self.kept.load_overload(*what) if is_covered(what[0]) else None
         except Exception:
             return None
 
     def save_overload(self, *what: Any) -> None:
         """Cache the machine code, if possible."""
         with suppress(Exception):
-            self.kept.save_overload(*what)
+            if is_covered(what[0]):
+                self.kept.save_overload(*what)
+
+
+def is_covered(signature: Any) -> bool:
+    """Whether the digest covers whatever the code for these types was compiled from."""
+    kinds = [one.instance_class for one in signature if isinstance(one, numba.types.BaseNamedTuple)]
+    return all(kind.__module__.partition(".")[0] == "maxmargin" for kind in kinds)
 
 
 @cache

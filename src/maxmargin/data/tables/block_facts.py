@@ -45,7 +45,7 @@ def block_file_facts(path: Path, sizes: UnpackedSizes, most: int) -> Facts | Non
 
 
 def checked_facts(path: Path, text: bytes, batches: int) -> Facts:
-    """Facts that fit together, for so many batches."""
+    """Facts that fit together and to the number of batches."""
     try:
         said = json.loads(text)
         n, d, classes, ends = (said[name] for name in ("n", "d", "classes", "ends"))

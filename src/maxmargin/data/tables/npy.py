@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.formats import Format
 from maxmargin.data.labels import check_length, plain
 from maxmargin.data.rows import Dense
 from maxmargin.data.source import START, Facts, OneFile, Place, RowBlock
@@ -49,19 +50,19 @@ class ArraySource(OneFile):
         self.any_order = True
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
-        """Read from there on; a memory map would keep what it has seen in memory."""
+        """Read the blocks from that place on. They are not mapped: a memory map would keep all pages in memory."""
         self.check()
         for row in range(start.row, self.shape[0], self.at_once):
             yield self.block_at(Place(0, 0, row))
         self.check()
 
     def bytes_at(self, place: Place) -> tuple[int, int]:
-        """The rows of a block."""
+        """The bytes of one block."""
         width = self.shape[1] * self.dtype.itemsize
         return self.offset + place.row * width, self.at_once * width
 
     def block_at(self, place: Place) -> RowBlock:
-        """The rows from there on, as many as make a block."""
+        """The block of rows that begins there."""
         (n, d), first = self.shape, place.row
         last = min(first + self.at_once, n)
         with self.path.open("rb") as file:
@@ -117,3 +118,9 @@ def array_in(path: Path) -> np.ndarray:
         return np.asarray(np.load(path, allow_pickle=False))
     except (OSError, ValueError, EOFError, MemoryError) as error:
         raise FileError(f"{path}: cannot read labels: {reason(error)}") from error
+
+
+NPY = Format(
+    "npy", ".npy", lambda path, how: ArraySource(path, how.y, how.capacity, how.width is not None),
+    starts=((b"\x93NUMPY", ""),), has_labels=False,
+)  # fmt: skip

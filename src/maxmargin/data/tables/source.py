@@ -20,20 +20,22 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.file_labels import as_whole
+from maxmargin.data.formats import UNPACKED, Format, How
 from maxmargin.data.rows import Csr, Dense, Rows
 from maxmargin.data.source import START, OneFile, Place, RowBlock
 from maxmargin.data.tables.arrow_sizes import UnpackedSizes
 from maxmargin.data.tables.batches import check_batch, check_label_type, check_number_type, check_size, refusing, shown
 from maxmargin.data.tables.block_facts import block_file_facts, check_labels_known, check_rows
-from maxmargin.data.tables.parquet_pages import RowGroup, row_groups
+from maxmargin.data.tables.parquet_pages import ENCRYPTED, MAGIC, RowGroup, row_groups
 from maxmargin.data.take import first_not_finite, not_finite
 from maxmargin.errors import DataError, FileError
 
-LABELS = ("label", "y", "target", "class")  # what a column of labels is called where nobody says
-AT_ONCE = 1 << 16  # rows of a Parquet file
+LABELS = ("label", "y", "target", "class")  # default names of the column of labels
+AT_ONCE = 1 << 16  # rows of a Parquet file that are read at once
 LONG_LINE = 1 << 18  # bytes of a CSV file that are parsed at once, at least
-LARGE = 1 << 20  # bytes of a block: then there is memory for threads
+LARGE = 1 << 20  # bytes of a block from which on there is memory for threads that unpack columns
 NARROW = 2**31 - 1
+COMPRESSED = 4.0  # size of rows relative to their Parquet or Arrow file, which may be compressed, about
 
 
 @dataclass
@@ -54,7 +56,7 @@ class TableSource(OneFile):
         self.names: list[str] | None = None  # of the columns that hold features
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
-        """The batches from there on."""
+        """The batches from that place on."""
         self.check()
         row = start.row
         with refusing(self.path, self.kind):
@@ -69,7 +71,7 @@ class TableSource(OneFile):
 
     @property
     def places(self) -> list[Place] | None:
-        """Of a block file, which says where blocks end."""
+        """Where the blocks of a block file begin; not known for other files."""
         if self.facts is None or self.facts.ends is None:
             return None
         starts = [0, *self.facts.ends[:-1].tolist()]
@@ -77,7 +79,7 @@ class TableSource(OneFile):
 
     @property
     def any_order(self) -> bool:
-        """Whether it is a block file: of any other the blocks are not known, nor how large they are."""
+        """Whether it is a block file: only of such a file are the places and sizes of blocks known."""
         return self.places is not None
 
     def block_at(self, place: Place) -> RowBlock:
@@ -225,7 +227,7 @@ class TableSource(OneFile):
         return self.dense_columns(columns, first)
 
     def check_whole(self, column: Any, name: str, first: int) -> None:
-        """Refuse a column with holes."""
+        """Refuse a column with missing values."""
         if column.null_count:
             hole = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise DataError(f"{self.path}: row {first + hole} (counted from 0), column {name!r} is empty: fill it in")
@@ -303,7 +305,7 @@ class TableSource(OneFile):
         return Dense(matrix)
 
     def numbers(self, column: Any, name: str, first: int) -> np.ndarray:
-        """A column as float32 or float64, without holes."""
+        """A column as float32 or float64, without missing values."""
         check_number_type(column.type, self.path, name)
         self.check_whole(column, name, first)
         array = column.to_numpy(zero_copy_only=False)
@@ -358,7 +360,7 @@ def as_numbers(labels: np.ndarray) -> np.ndarray:
 
 
 def check_labels(labels: np.ndarray, name: str, first: int = 0) -> None:
-    """Refuse labels that are no numbers."""
+    """Refuse labels that are NaN or infinite."""
     if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
         place = int(np.argmin(np.isfinite(labels)))
         raise DataError(
@@ -367,5 +369,24 @@ def check_labels(labels: np.ndarray, name: str, first: int = 0) -> None:
 
 
 def compression_of(path: Path) -> str | None:
-    """By the ending of the name, as CSV files go."""
+    """How a CSV file is compressed, by the suffix of its name."""
     return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(path.suffix)
+
+
+def table(name: str, title: str, **told: Any) -> Format:
+    """A format that `TableSource` reads."""
+
+    def opened(path: Path, how: How) -> TableSource:
+        return TableSource(path, name, how.label, how.capacity, how.width, how.budget.batch)
+
+    return Format(name, title, opened, has_columns=True, **told)
+
+
+CSV = table(
+    "csv", "CSV", suffixes=(".csv", ".csv.gz", ".csv.bz2", ".csv.zst"),
+    growth=lambda path: 1.0 if path.suffix == ".csv" else UNPACKED,
+)  # fmt: skip
+PARQUET = table(  # an encrypted file needs its name too: PARE may begin a label such as PARENT
+    "parquet", "Parquet", starts=((MAGIC, ""), (ENCRYPTED, ".parquet")), growth=lambda path: COMPRESSED
+)
+ARROW = table("arrow", "Arrow", starts=((b"ARROW1", ""),), growth=lambda path: COMPRESSED)

@@ -18,7 +18,7 @@ TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, TEXT, LIST, SET, MAP, STRUCT = range(1
 BITS = {I16: 16, I32: 32, I64: 64}
 FIXED = {TRUE: 1, FALSE: 1, BYTE: 1, DOUBLE: 8}  # bytes; truth values take one in a list only
 DEEPEST = 32  # values within values: Parquet's own are at most 8 deep
-LONG = 15  # a list of so many items or more has its length behind it
+LONG = 15  # a list of this many items or more states its length in bytes of its own
 
 
 class Struct(NamedTuple):
@@ -115,7 +115,7 @@ class Compact:
         return self.data[self.at - 1]
 
     def skip(self, count: int) -> None:
-        """Pass over so many bytes, which must be there."""
+        """Pass over `count` bytes, which must be there."""
         self.at += count
         if self.at > len(self.data):
             raise IndexError("the data end within a value")

@@ -42,7 +42,7 @@ class Found(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What is asked of every block."""
+    """How every block of a file is parsed."""
 
     path: Path
     base: int
@@ -111,7 +111,7 @@ class Task(NamedTuple):
 
 
 def text_task(path: Path, zero_based: bool, d: int | None, lenient: bool = False, longest: int = LONGEST) -> Task:
-    """What to ask of a file; d is the number of features, where it is known."""
+    """How to parse a file; d is the number of features, where it is known."""
     if d is not None and d < 1:
         raise ParameterError(f"d = {d}: the number of features must be at least 1")
     base = 0 if zero_based else 1

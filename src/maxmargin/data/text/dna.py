@@ -26,8 +26,8 @@ from maxmargin.system.compiled import compiled
 
 END_OF_LINE, BLANK, COMMENT = 10, 32, 35  # \n, space, #
 OTHER = 4
-MANY = 1000  # labels in a block: more are not for classes
-LONGER = 4  # times: a letter becomes a value, which takes more than the text of a value does
+MANY = 1000  # most labels in a block that are looked up one by one; more are sorted
+LONGER = 4  # a block of sequences is this many times shorter than one of LIBSVM text: each letter becomes a value
 CODES = np.full(256, OTHER, dtype=np.uint8)
 for code, letters in enumerate((b"Aa", b"Cc", b"Gg", b"TtUu")):
     CODES[list(letters)] = code
@@ -61,7 +61,7 @@ class DnaSource(OneFile):
             raise DataError(f"{self.path}: no rows: each line should read label sequence")
 
     def bytes_at(self, place: Place) -> tuple[int, int]:
-        """From there on, a block."""
+        """The bytes of one block."""
         return place.at, self.capacity // LONGER
 
     def block_at(self, place: Place) -> RowBlock:
@@ -147,7 +147,7 @@ def rows_of(sequences: Sequence[bytes | str], k: int) -> Csr:
 
 
 def words_of(text: np.ndarray, starts: np.ndarray, stops: np.ndarray, k: int, lender: Lender) -> Csr:
-    """The words of each stretch of a text."""
+    """The words of each part of a text, from starts[i] to stops[i]."""
     most = int(np.sum(np.maximum(stops - starts - k + 1, 0)))
     values, indices = lender.lend_pairs(most, np.float32, np.int32)
     indptr = np.zeros(len(starts) + 1, dtype=np.int64)
@@ -194,13 +194,13 @@ def at_end(text, at):
 
 @compiled
 def is_blank(letter):
-    """A space or a tab, and what old printers knew."""
+    """A space, a tab, or another ASCII blank."""
     return letter == BLANK or (9 <= letter <= 13 and letter != END_OF_LINE)
 
 
 @compiled
 def behind_blanks(text, at):
-    """Where the line goes on."""
+    """The position after the blanks."""
     while at < text.size and is_blank(text[at]):
         at += 1
     return at
@@ -228,7 +228,7 @@ def code_labels(text, spans, codes, firsts):
 
 @compiled
 def alike(text, start, stop, other, other_stop):
-    """Whether two stretches of a text are the same."""
+    """Whether two parts of a text are the same."""
     while start < stop and other < other_stop and text[start] == text[other]:
         start, other = start + 1, other + 1
     return start == stop and other == other_stop

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maxmargin.data.file_labels import label_array
+from maxmargin.data.formats import UNPACKED, Format, How
 from maxmargin.data.rows import Csr
 from maxmargin.data.source import START, Facts, OneFile, Place, RowBlock
 from maxmargin.data.text.blocks import (
@@ -22,10 +24,11 @@ from maxmargin.data.text.blocks import (
     parsed_stream,
     text_task,
 )
+from maxmargin.data.text.read import read_text
 from maxmargin.data.text.streams import LONGEST, is_plain
 from maxmargin.errors import DataError, FileError
 
-TOLD = 5  # lines that were left out and are told of
+TOLD = 5  # most skipped lines that are reported
 
 
 @dataclass
@@ -48,7 +51,7 @@ class TextSource(OneFile):
         self.any_order = is_plain(self.path)
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
-        """Parse from there on."""
+        """Parse the blocks from that place on."""
         self.check()
         place, pairs, line = start, 0, b""
         if start == START:
@@ -69,13 +72,13 @@ class TextSource(OneFile):
             raise no_features(self.path, line)
 
     def share(self, other: Any, stays_open: bool) -> None:
-        """Those of parsing too."""
+        """Use the memory of another source, that of its parser too."""
         super().share(other, stays_open)
         rooms = other.task.spare if isinstance(other, TextSource) else self.task.spare
         self.task = self.task._replace(spare=rooms, spare_blocks=self.spare)
 
     def bytes_at(self, place: Place) -> tuple[int, int]:
-        """From there on, a block."""
+        """The bytes of one block."""
         return place.at, self.capacity
 
     def block_at(self, place: Place) -> RowBlock:
@@ -113,3 +116,14 @@ def labels(found: Found) -> np.ndarray:
     """The labels of a block."""
     numbers, text = found.room.labels[: found.parsed.rows], found.room.label_text[: found.parsed.label_bytes]
     return label_array(numbers.copy(), text, found.parsed.names > 0)
+
+
+def opened(path: Path, how: How) -> TextSource:
+    """LIBSVM text as a source."""
+    return TextSource(path, how.zero_based, how.d, how.threads, how.capacity, how.lenient, how.budget.line)
+
+
+TEXT = Format(
+    "text", "LIBSVM text (plain, .gz, .bz2, .xz, .zst)", opened, has_indices=True, read=read_text,
+    growth=lambda path: 1.0 if is_plain(path) else UNPACKED,
+)  # fmt: skip

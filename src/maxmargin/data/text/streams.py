@@ -25,7 +25,7 @@ import numpy as np
 from maxmargin.errors import DataError, FileError
 
 READ_AHEAD = 1 << 17
-LONGEST = 1 << 30  # bytes of a line, where no budget says
+LONGEST = 1 << 30  # most bytes of a line where there is no memory limit
 PADDING = 16  # compiled code reads words of eight bytes, some of them beyond the last line
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DAMAGED = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
@@ -55,7 +55,7 @@ class Stream:
         return filled
 
     def skip(self, count: int) -> None:
-        """Leave out so many bytes; nothing is read for it where nothing has to be decompressed."""
+        """Skip `count` bytes; a file that is not compressed is not read for it."""
         if self.kind == "plain" and self.length:
             self.file.seek(count)
             return

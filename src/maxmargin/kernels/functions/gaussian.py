@@ -1,0 +1,42 @@
+"""The Gaussian kernel, exp(−γ‖x − z‖²), of width σ where γ = 1/(2σ²)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from maxmargin.kernels.exponential import gaussian, gaussian_32
+from maxmargin.kernels.points import Few, Points, products
+from maxmargin.system.rounding import gamma
+
+EXPONENTIAL = 32  # roundings of e^t: those of its series, and of the last product
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """exp(−γ‖x − z‖²), where ‖x − z‖² = ‖x‖² − 2⟨x, z⟩ + ‖z‖²."""
+
+    name: ClassVar[str] = "gaussian"
+    by_products: ClassVar[bool] = True
+    definite: ClassVar[bool] = True
+
+    gamma: float = 1.0
+
+    def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
+        """Exponentials of the distances, which follow from the products."""
+        products(many, few, out)
+        a, b = (np.asarray(self.gamma * points.squares, dtype=out.dtype) for points in (many, few.points))
+        finish = gaussian if out.dtype == np.float64 else gaussian_32
+        finish(out, a, b, out.dtype.type(2.0 * self.gamma))
+
+    def diagonal(self, A: Points) -> np.ndarray:
+        """1 for every example."""
+        return np.ones(len(A))
+
+    def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
+        """The exponent errs by δ ≤ γ_2m γ (‖x‖² + ‖z‖²), so K by a part of at most e^δ − 1, and by 1 at the most."""
+        farthest = float(np.max(z, initial=0.0)) ** 2
+        part = np.expm1(np.minimum(gamma(2 * longest + 16) * self.gamma * (x * x + farthest), 1.0))
+        return np.asarray(np.where(part < 1.0, (part + gamma(EXPONENTIAL)) * sizes, float(np.sum(c))))

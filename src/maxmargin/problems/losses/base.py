@@ -1,0 +1,93 @@
+"""What a loss is, and the check that it is whole.
+
+    primal   C_i ℓ(m)      what margin m = y (⟨w, x⟩ + b) costs: convex, and never rising with m
+    dual     d_i(α)        C_i ℓ(m) ≥ d_i(α) − α m for every m and every α in the box (Fenchel–Young),
+                           with equality exactly when α = −C_i ℓ′(m);  d_i(0) = 0
+
+The methods are whole-array forms, for objectives and certificates. What a compiled solver needs of a loss is its dual
+term as data, in one of the shapes of `dual_terms`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.errors import ParameterError
+from maxmargin.problems.dual_terms import SHAPES, DualTerm
+
+Array = np.ndarray
+
+BIAS_RULES = ("newton", "quantile", "midpoint")
+LIMITS = ("hard_margin", "unregularised")
+
+
+class Loss:
+    """One loss: its value and slope in the margin, and its dual term.
+
+    Attributes
+    ----------
+    name : what users call it
+    smooth : whether it has a derivative everywhere
+    bias_rule : how the best free bias is found (see best_bias): "newton" for a smooth loss, "quantile" for a kink at
+        margin 1 between slopes −1 and 0, "midpoint" for a hard margin
+    limit : what C = ∞ leaves: a "hard_margin" for a loss that is 0 from margin 1 on, else the losses "unregularised"
+    probabilities : whether 1/(1 + exp(−score)) is the probability that a model trained with it gives a class
+    """
+
+    name: str
+    smooth: bool
+    bias_rule: str = "newton"
+    limit: str = "hard_margin"
+    probabilities: bool = False
+
+    def value(self, m: Array) -> Array:
+        """ℓ(m)."""
+        raise NotImplementedError
+
+    def slope(self, m: Array) -> Array:
+        """ℓ′(m); at a kink, the slope on the side of the larger margins."""
+        raise NotImplementedError
+
+    def curvature(self, m: Array) -> Array:
+        """ℓ″(m), zero for a loss made of straight pieces."""
+        raise NotImplementedError
+
+    def dual(self, alpha: Array, C: Array) -> Array:
+        """d_i(α_i), for α_i in its box."""
+        raise NotImplementedError
+
+    def upper(self, C: Array) -> Array:
+        """The upper end of the box of α."""
+        raise NotImplementedError
+
+    def dual_term(self, C: Array) -> DualTerm:
+        """The dual term as data for compiled code."""
+        raise NotImplementedError
+
+
+METHODS = ("value", "slope", "curvature", "dual", "upper", "dual_term")
+
+
+def check_whole(loss: Loss) -> None:
+    """Refuse a loss that lacks a piece, by the name of the piece."""
+    known = getattr(loss, "name", None) or type(loss).__name__
+    for piece in ("name", "smooth", "bias_rule", "limit", "probabilities"):
+        if not hasattr(loss, piece):
+            raise ParameterError(f"loss {known} lacks {piece}: see maxmargin.problems.losses.Loss")
+    for piece in METHODS:
+        if getattr(type(loss), piece, None) in (None, getattr(Loss, piece)):
+            raise ParameterError(f"loss {known} lacks {piece}: see maxmargin.problems.losses.Loss")
+    if loss.bias_rule not in BIAS_RULES or (loss.bias_rule == "newton" and not loss.smooth):
+        raise ParameterError(
+            f"loss {known}: bias_rule={loss.bias_rule!r} does not find its best bias: choose one of "
+            f"{', '.join(BIAS_RULES)}, and newton for a smooth loss only"
+        )
+    if loss.limit not in LIMITS:
+        raise ParameterError(f"loss {known}: limit={loss.limit!r} is not known: choose one of {', '.join(LIMITS)}")
+    shape = type(loss.dual_term(np.ones(1)))
+    if shape not in SHAPES:
+        names = ", ".join(one.__name__ for one in SHAPES)
+        raise ParameterError(
+            f"loss {known}: dual_term returns {shape.__name__}, which is not a known shape ({names} are): "
+            "register it with maxmargin.problems.dual_terms.register first"
+        )

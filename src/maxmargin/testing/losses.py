@@ -1,0 +1,289 @@
+"""The contract of a loss.
+
+Whole-array forms: slope and curvature are derivatives, the value is convex and never rises, Fenchel–Young holds with
+the dual term, with equality at the best response. Compiled verbs: each agrees with the whole-array forms, or with a
+search that knows only the definition of its objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from maxmargin.problems.dual_terms import (
+    best,
+    best_pair,
+    best_response,
+    distance_from_bound,
+    fenchel_young_gap,
+    response,
+    slope,
+    softened,
+    sum_of_dual_values,
+)
+from maxmargin.problems.losses import Loss
+from maxmargin.problems.losses.base import check_whole
+from maxmargin.system.compiled import compiled
+from maxmargin.testing.checks import check, check_close
+
+MARGINS = np.linspace(-5, 5, 1001)
+SAMPLES = 60
+EXTREME = (1.0, 0.0, 800.0, -800.0)
+KINKS = 10  # of the margins above: more would mean that the derivative is wrong, not that it jumps
+JUMP = 1e-3  # one-sided differences that differ by more stand on the two sides of a kink
+AS_GOOD_AS_INFINITE = 1e100
+
+
+def check_loss(loss: Loss, seed: int = 0) -> None:
+    """Check everything that objectives, certificates and compiled solvers rely on.
+
+    Examples
+    --------
+    >>> from maxmargin.problems.losses import SquaredHinge
+    >>> check_loss(SquaredHinge())
+    """
+    check_whole(loss)
+    check_slope(loss)
+    check_curvature(loss)
+    check_convex(loss)
+    check_zero_weight(loss)
+    check_extreme_margins(loss)
+    check_dual_slope(loss)
+    for weight in (1e-300, 1e-200, 1e-100, 1e100):
+        check_extreme_weights(loss, weight)
+    rng = np.random.default_rng(seed)
+    for k in range(SAMPLES):
+        C, (m, g), q = np.power(10.0, rng.uniform(-3, 3, 2)), rng.uniform(-20, 20, 2), 10.0 ** rng.uniform(-3, 3)
+        m = EXTREME[k] if k < len(EXTREME) else m
+        share = np.array([k % 2, k // 2 % 2]) if k < 4 else rng.random(2)
+        check_fenchel_young(loss, np.clip(m, -30, 30), C[0], share[0])
+        check_equality(loss, np.clip(m, -30, 30), C[0])
+        check_dual_values(loss, C, share)
+        check_response(loss, C[0], m)
+        check_softened(loss, C[0], share[0], np.clip(m, -20, 20), q)
+        check_gap(loss, C[0], share[0], np.clip(m, -20, 20))
+        check_best(loss, C[0], share[0], g, q)
+        check_best_pair(loss, C, share, np.where(rng.random(2) < 0.5, -1.0, 1.0), g, q)
+        check_inside(loss, C[0], rng.uniform(-1, 1))
+
+
+def check_derivative(
+    value: Callable[[np.ndarray], np.ndarray], found: np.ndarray, h: float, atol: float, what: str
+) -> None:
+    """`found` is the derivative of `value` at MARGINS, or lies between its two slopes where these differ."""
+    left, right = (value(MARGINS) - value(MARGINS - h)) / h, (value(MARGINS + h) - value(MARGINS)) / h
+    kink = np.abs(left - right) > JUMP
+    check(np.count_nonzero(kink) <= KINKS, f"{what} has too many kinks, as at margin {MARGINS[kink][:1]}")
+    central = (value(MARGINS + h) - value(MARGINS - h)) / (2 * h)
+    check_close(found[~kink], central[~kink], what, atol=atol)
+    low, high = np.minimum(left, right)[kink] - atol, np.maximum(left, right)[kink] + atol
+    check(np.all((low <= found[kink]) & (found[kink] <= high)), f"{what} at a kink is none of its slopes")
+
+
+def check_slope(loss: Loss) -> None:
+    """The slope is the finite difference of the value."""
+    check_derivative(loss.value, loss.slope(MARGINS), 1e-6, 1e-6, f"slope of {loss.name}")
+
+
+def check_curvature(loss: Loss) -> None:
+    """The curvature is the finite difference of the slope."""
+    check_derivative(loss.slope, loss.curvature(MARGINS), 1e-5, 1e-5, f"curvature of {loss.name}")
+
+
+def check_convex(loss: Loss) -> None:
+    """The value never rises, and its slope never falls; smooth means without a jump."""
+    slopes = loss.slope(MARGINS)
+    check(np.all(loss.value(MARGINS) >= 0.0), f"{loss.name} is below 0")
+    check(np.all(slopes <= 0.0), f"{loss.name} rises with the margin: certificates rely on it not to")
+    check(np.all(np.diff(slopes) >= -1e-12), f"{loss.name} is not convex")
+    jumps = loss.slope(MARGINS + 1e-9) - loss.slope(MARGINS - 1e-9)
+    check(bool(np.all(jumps < JUMP)) == bool(loss.smooth), f"{loss.name}: smooth={loss.smooth} is not true")
+
+
+def check_zero_weight(loss: Loss) -> None:
+    """A weight of zero leaves only α = 0, worth 0; and so is α = 0 with any weight."""
+    zero, some = np.zeros(3), np.array([1e-3, 1.0, 1e3])
+    check(np.all(loss.upper(zero) == 0.0), f"{loss.name}: an example without weight has a box above 0")
+    check(np.all(loss.dual(zero, zero) == 0.0), f"{loss.name}: d(0) is not 0 for an example without weight")
+    check(np.all(loss.dual(zero, some) == 0.0), f"{loss.name}: d(0) is not 0")
+
+
+def check_extreme_margins(loss: Loss) -> None:
+    """Value, slope and curvature are finite at margins of any size."""
+    m = np.array([-1e8, -800.0, 0.0, 800.0, 1e8])
+    for form in (loss.value, loss.slope, loss.curvature):
+        check(np.all(np.isfinite(form(m))), f"{loss.name}: {form.__name__} is not finite at {m}")
+
+
+def check_extreme_weights(loss: Loss, C: float) -> None:
+    """Equality at the best response for weights near the ends of float64."""
+    m, weight = np.linspace(-3, 3, 7), np.full(7, C)
+    alpha = -weight * loss.slope(m)
+    dual = loss.dual(alpha, weight) - alpha * m
+    check_close(dual, weight * loss.value(m), f"{loss.name}, C={C}", rtol=1e-9, atol=1e-12 * C)
+
+
+def check_fenchel_young(loss: Loss, m: float, C: float, share: float) -> None:
+    """C ℓ(m) ≥ d(α) − α m for an α in its box."""
+    margin, weight = np.array([m]), np.array([C])
+    alpha = share * np.minimum(loss.upper(weight), 100 * weight)
+    surplus = (weight * loss.value(margin) - loss.dual(alpha, weight) + alpha * margin)[0]
+    least = -1e-9 * C * (1 + abs(m)) * (1 + share)
+    check(surplus >= least, f"{loss.name}: Fenchel–Young fails by {surplus} at m={m}, C={C}, α={alpha[0]}")
+
+
+def check_equality(loss: Loss, m: float, C: float) -> None:
+    """C ℓ(m) = d(α) − α m at α = −C ℓ′(m), which is in the box."""
+    margin, weight = np.array([m]), np.array([C])
+    alpha = -weight * loss.slope(margin)
+    check(0.0 <= alpha[0] <= loss.upper(weight)[0] * (1 + 1e-12), f"{loss.name}: −Cℓ′({m}) is outside the box")
+    dual = loss.dual(alpha, weight) - alpha * margin
+    what = f"{loss.name}: value and dual differ at the best response to m={m}, C={C}"
+    check_close(weight * loss.value(margin), dual, what, rtol=1e-9, atol=1e-9 * C)
+
+
+def check_dual_values(loss: Loss, C: np.ndarray, share: np.ndarray) -> None:
+    """Σ d_i(α_i) as compiled is that of the whole-array form, and the boxes are the same."""
+    weights = np.array([*C, 0.0])  # and an example without weight
+    alpha, term = np.array([*share, 0.0]) * weights, loss.dual_term(weights)
+    ends = np.minimum(loss.upper(weights), AS_GOOD_AS_INFINITE)
+    check(np.array_equal(np.minimum(term.U, AS_GOOD_AS_INFINITE), ends), f"{loss.name}: U of dual_term is not upper(C)")
+    expected = np.sum(loss.dual(alpha, weights))
+    what = f"{loss.name}: dual_value at C={C}, α={alpha}"
+    check_close(sum_of_dual_values(term, alpha), expected, what, rtol=1e-12, atol=1e-15 * weights.sum())
+
+
+def check_dual_slope(loss: Loss) -> None:
+    """d′ as compiled is the finite difference of the whole-array dual term."""
+    C, h = np.array([2.0]), 1e-6
+    for alpha in (0.1, 0.7, 1.9):
+        numeric = (loss.dual(np.array([alpha + h]), C) - loss.dual(np.array([alpha - h]), C)) / (2 * h)
+        check_close(
+            slope_of(loss.dual_term(C), 0, alpha), numeric[0], f"{loss.name}: compiled slope, α={alpha}", atol=1e-6
+        )
+
+
+def check_response(loss: Loss, C: float, m: float) -> None:
+    """The response to a margin is the loss and its derivatives; the best response is the second of them."""
+    margin, term = np.array([m]), loss.dual_term(np.array([C]))
+    expected = C * loss.value(margin)[0], -C * loss.slope(margin)[0], C * loss.curvature(margin)[0]
+    found = response_of(term, 0, m)
+    check_close(found, expected, f"{loss.name}: response at m={m}, C={C}", rtol=1e-12, atol=1e-12)
+    own = best_response_of(term, 0, m)
+    check_close(own, found[1], f"{loss.name}: best_response at m={m}, C={C}", rtol=1e-12, atol=1e-300)
+
+
+def check_softened(loss: Loss, C: float, share: float, m: float, epsilon: float) -> None:
+    """A smooth loss is asked with ε = 0, and answers as ever; another with ε > 0, and answers as `best` does."""
+    term, alpha = loss.dual_term(np.array([C])), share * C
+    if loss.smooth:
+        check_close(softened_of(term, 0, m, alpha, 0.0), response_of(term, 0, m)[1:], f"{loss.name}: softened", 1e-12)
+        return
+    expected = best_of(term, 0, alpha, m, epsilon)
+    found = softened_of(term, 0, m, alpha, epsilon)[0]
+    check_close(found, expected, f"{loss.name}: softened at m={m}, α={alpha}, ε={epsilon}", 1e-9, 1e-9 * C)
+
+
+def check_gap(loss: Loss, C: float, share: float, m: float) -> None:
+    """The Fenchel–Young gap as compiled is the part of an example in the gap."""
+    weight, alpha = np.array([C]), np.array([share * C])
+    gap = weight * loss.value(np.array([m])) - loss.dual(alpha, weight) + alpha * m
+    found = gap_of(loss.dual_term(weight), 0, alpha[0], m)
+    check_close(found, gap[0], f"{loss.name}: fenchel_young_gap at m={m}, C={C}, α={alpha[0]}", 1e-9, 1e-9 * C)
+
+
+def check_best(loss: Loss, C: float, share: float, g: float, q: float) -> None:
+    """The best value of one variable is in its box, where the derivative of the objective crosses zero."""
+    term = loss.dual_term(np.array([C]))
+    alpha, q = share * C, q / C
+    high = term.U[0] if np.isfinite(term.U[0]) else alpha + (1 + abs(g)) / q
+    expected = root(lambda z: slope_of(term, 0, z) - g - q * (z - alpha), 0.0, high)
+    found = best_of(term, 0, alpha, g, q)
+    check(0 <= found <= term.U[0], f"{loss.name}: best leaves the box")
+    check_close(found, expected, f"{loss.name}: best at α={alpha}, g={g}, q={q}, C={C}", atol=1e-9 * (C + alpha))
+
+
+def check_best_pair(loss: Loss, C: np.ndarray, share: np.ndarray, s: np.ndarray, g: float, q: float) -> None:
+    """The best step of two variables stays in both boxes, where the derivative along it crosses zero."""
+    term = loss.dual_term(np.asarray(C))
+    (ai, aj), (si, sj) = np.asarray(share) * np.asarray(C), s
+    most = min(term.U[0] - ai if si > 0 else ai, aj if sj > 0 else term.U[1] - aj)
+    bound = min(most, 1e6 * np.max(C))
+
+    def derivative(delta: float) -> float:
+        ends = si * slope_of(term, 0, ai + si * delta) - sj * slope_of(term, 1, aj - sj * delta)
+        return float(ends - g - q * delta)
+
+    expected = root(derivative, 0.0, bound) if bound > 0 else 0.0
+    found = best_pair_of(term, ai, aj, si, sj, g, q)
+    check(0 <= found <= most, f"{loss.name}: best_pair leaves the boxes")
+    what = f"{loss.name}: best_pair at α={ai, aj}, s={si, sj}, g={g}, q={q}, C={C}"
+    check_close(found, expected, what, atol=1e-6 * min(bound, np.max(C) * 10) + 1e-12)
+
+
+def check_inside(loss: Loss, C: float, m: float) -> None:
+    """A variable that is well inside its box and answers its margin is not held at a bound."""
+    term = loss.dual_term(np.array([C]))
+    alpha = best_response_of(term, 0, m)
+    if 0.05 * C < alpha < 0.95 * term.U[0]:
+        check(bound_of(term, 0, alpha, m) < 0.0, f"{loss.name}: distance_from_bound is not below 0 inside the box")
+
+
+def root(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling function crosses zero in [low, high], or the end beyond which it would."""
+    from scipy.optimize import brentq
+
+    if falling(low) <= 0:
+        return low
+    if falling(high) >= 0:
+        return high
+    return float(brentq(falling, low, high, xtol=1e-15 * high, rtol=1e-14))
+
+
+@compiled
+def best_of(term, i, alpha, g, q):
+    """`best`, to be called from Python."""
+    return best(term, i, alpha, g, q)
+
+
+@compiled
+def best_pair_of(term, ai, aj, si, sj, g, q):
+    """`best_pair` of the first two examples, to be called from Python."""
+    return best_pair(term, 0, 1, ai, aj, si, sj, g, q)
+
+
+@compiled
+def slope_of(term, i, alpha):
+    """`slope`, to be called from Python."""
+    return slope(term, i, alpha)
+
+
+@compiled
+def gap_of(term, i, alpha, m):
+    """`fenchel_young_gap`, to be called from Python."""
+    return fenchel_young_gap(term, i, alpha, m)
+
+
+@compiled
+def response_of(term, i, m):
+    """`response`, to be called from Python."""
+    return response(term, i, m)
+
+
+@compiled
+def best_response_of(term, i, m):
+    """`best_response`, to be called from Python."""
+    return best_response(term, i, m)
+
+
+@compiled
+def softened_of(term, i, m, alpha, epsilon):
+    """`softened`, to be called from Python."""
+    return softened(term, i, m, alpha, epsilon)
+
+
+@compiled
+def bound_of(term, i, alpha, m):
+    """`distance_from_bound`, to be called from Python."""
+    return distance_from_bound(term, i, alpha, m)
