@@ -1,7 +1,7 @@
 """solver="auto": which solver for which problem, and the sentence that says why.
 
 The thresholds were set by benchmarks/results/choices.md, which times every solver on twelve data sets, three losses and
-three C, without a bias. The comment on each names the rows that decide it.
+three C, without a bias. A comment names the data sets whose rows decide a threshold, where there are such.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ DENSE_ROWS = 0.25  # of all values stored: newton's products then pay for any nu
 COMMON_LENGTH = 0.9  # ‖mean x‖² in mean ‖x‖²: beyond, dual_pairs, whose steps depend on differences only
 
 # Steepness: C ‖x‖² in the mean. It says how far dual variables have to go, in units of their first step.
-NEWTON_STEEPNESS = 0.3  # newton beyond; below, dual_coordinate is there at once: a9a, w8a, ijcnn1, smooth, C = 0.01
+NEWTON_STEEPNESS = 0.3  # newton beyond; below, dual_coordinate is there at once: a9a, w8a, squared hinge, C = 0.01
 PRODUCTS_STEEPNESS = 5.0  # second_order for squared hinge and many features beyond: text_like lies on both sides
 PRODUCTS_STEEPNESS_LOGISTIC = 50.0  # the same for logistic loss: text_like lies on both sides
 BANDS_STEEPNESS = 1.0  # second_order for hinge beyond: a9a and ijcnn1 lie on both sides of it
 BANDS_STEEPNESS_WITH_BIAS = 10.0  # the same with a bias and fewer examples: w8a in benchmarks/results/bias.md
 SLOW_DUAL_STEEPNESS = 50.0  # beyond, dual steps for hinge need many epochs: w8a and dense_wide lie on both sides of it
-ENDLESS_DUAL_STEEPNESS = 1e4  # beyond, dual steps do not arrive in time for any loss: mnist
+ENDLESS_DUAL_STEEPNESS = 1e4  # beyond, dual steps do not arrive in time for any loss; no row decides it
 BANDS_LARGEST_STEEPNESS = 1e6  # beyond, interior_point needs fewer steps than second_order: mnist lies on both sides
 INTERIOR_LARGEST_STEEPNESS = 1e10  # beyond, α s and (C − α) ξ of interior_point lose their digits to rounding
 
