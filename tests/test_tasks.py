@@ -108,7 +108,8 @@ def test_the_command_line_finds_outliers(files, capsys):
     assert run(["score", "rows.safetensors", "rows.svm", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     outside = int(np.sum(maxmargin.load("rows.safetensors").predict(X) < 0))
-    assert figures == {"outliers": outside, "share": outside / 80, "n": 80}
+    right = float(np.mean(maxmargin.load("rows.safetensors").predict(X) == np.where(LABELS == "yes", 1, -1)))
+    assert figures == {"outliers": outside, "share": outside / 80, "n": 80, "accuracy": right}
     assert run(["score", "rows.safetensors", "rows.svm"]) == 0
     assert capsys.readouterr().out.startswith("outliers ")
 

@@ -199,9 +199,7 @@ def check_class_weight(name: str, value: Any) -> None:
         raise ParameterError(f"{name}={value!r} must be 'balanced', a dictionary {{label: weight}}, or None")
     for label, weight in value.items():
         if not (is_number(weight) and 0.0 <= weight < np.inf):
-            raise ParameterError(
-                f"{name}: the weight of class {label!r} is {weight!r}: it must be a number, 0 or above"
-            )
+            raise ParameterError(f"{name} of class {label!r} is {weight!r}: it must be a number, 0 or above")
 
 
 CHECKS: dict[str, Callable[[str, Any], Any]] = {

@@ -54,16 +54,21 @@ def regression(model: Any, blocks: Any, threads: int | None, name: str) -> tuple
 
 
 def novelty(model: Any, blocks: Any, threads: int | None, name: str) -> tuple[dict[str, Any], str]:
-    """How many rows are outliers."""
-    outliers = n = 0
+    """How many rows are outliers, and how often that is right where the labels are 1 and -1."""
+    import numpy as np
+
+    outliers = right = n = 0
+    labelled = True
     for block in blocks:
         found = model.predict(block.rows, threads)
         outliers, n = outliers + int((found < 0).sum()), n + len(found)
-    return {
-        "outliers": outliers,
-        "share": outliers / n,
-        "n": n,
-    }, f"outliers {outliers / n:.4%} ({outliers:,} of {n:,} rows)"
+        labelled = labelled and block.labels.dtype.kind in "if" and bool(np.all(np.abs(block.labels) == 1))
+        right += agree(found, block.labels) if labelled else 0
+    figures = {"outliers": outliers, "share": outliers / n, "n": n}
+    text = f"outliers {outliers / n:.4%} ({outliers:,} of {n:,} rows)"
+    if not labelled:
+        return figures, text
+    return {**figures, "accuracy": right / n}, f"{text}, accuracy {right / n:.4%}"
 
 
 def errors(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
