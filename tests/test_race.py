@@ -15,7 +15,7 @@ from scipy import sparse
 import maxmargin
 from maxmargin import racing
 from maxmargin.cli import run
-from maxmargin.cli.race import finite
+from maxmargin.cli.summary import finite
 from maxmargin.data.take import take
 from maxmargin.race_plot import FLOOR, marks
 from maxmargin.racing import held_out, picked
@@ -291,9 +291,9 @@ def test_json_holds_every_curve(here, capsys):
         assert lap["curve"]["test_error"][-1] == lap["test_error"]
 
 
-def test_numbers_that_json_lacks_become_null():
-    given = {"a": [np.inf, -np.inf, float("nan"), 1.5, None, "inf"], "b": {"c": True}}
-    assert finite(given) == {"a": [None, None, None, 1.5, None, "inf"], "b": {"c": True}}
+def test_numbers_that_json_lacks_become_text():
+    given = {"a": [np.inf, -np.inf, float("nan"), 1.5, None, "x"], "b": {"c": True}}
+    assert finite(given) == {"a": ["inf", "-inf", "nan", 1.5, None, "x"], "b": {"c": True}}
 
 
 def test_holdout_zero_leaves_the_error_out(here, capsys):

@@ -19,7 +19,8 @@ CASES = [
     for name in SOLVERS
     for loss in EVERY_LOSS
     for bias in EVERY_BIAS
-    if name != "perceptron" and not refusal(name, posed(*overlapping(), loss=loss, bias=bias))  # it minimises nothing
+    if name != "perceptron"
+    and not refusal(SOLVERS[name], posed(*overlapping(), loss=loss, bias=bias))  # it minimises nothing
 ]
 DUAL = [case for case in CASES if issubclass(SOLVERS[case[0]].state_type, sweeps.Sweeps)]
 STOCHASTIC = {"sgd", "pegasos", "implicit"}

@@ -52,14 +52,14 @@ def test_the_table_is_of_all_there_is():
 @pytest.mark.parametrize(("solver", "C", "loss", "bias", "taken"), EVERY_PAIRING)
 def test_a_pairing_is_taken_or_refused_with_a_reason_and_a_way_out(solver, C, loss, bias, taken):
     problem = posed(*overlapping(n=30), C=C, loss=loss, bias=bias)
-    reason = refusal(solver, problem)
+    reason = refusal(SOLVERS[solver], problem)
     if taken:
         assert reason is None
         assert np.isfinite(solve(problem, SOLVERS[solver], Limits(max_epochs=3)).w).all()
         return
     assert "\n" not in reason
     other = next(known for known in SOLVERS if f"solver='{known}'" in reason)
-    assert refusal(other, problem) is None
+    assert refusal(SOLVERS[other], problem) is None
     with pytest.raises(RefusedError, match=f"^{solver} .*: use solver='{other}'$"):
         solve(problem, SOLVERS[solver], Limits())
 
@@ -76,11 +76,11 @@ def test_a_kernel_solver_takes_the_formulations_it_declares(name):
     }
     assert set(formulations) == set(EVERY_FORMULATION)
     for kind, formulation in formulations.items():
-        reason = refusal(name, KernelProblem(take(overlapping(n=30)[0]), Gaussian(0.5), formulation))
+        reason = refusal(KERNEL_SOLVERS[name], KernelProblem(take(overlapping(n=30)[0]), Gaussian(0.5), formulation))
         if kind in KERNEL_SOLVERS[name].takes.formulations:
             assert reason is None
         else:
-            assert reason == f"{name} has no step for kernels: use solver='smo'"
+            assert reason == f"{name} is made for C-SVC, not for {kind}: use solver='smo'"
 
 
 @pytest.mark.parametrize("C", [1.0, np.inf])
@@ -89,5 +89,5 @@ def test_a_kernel_solver_takes_the_formulations_it_declares(name):
 def test_auto_chooses_one_that_takes_the_problem(C, loss, bias):
     problem = posed(*overlapping(), C=C, loss=loss, bias=bias)
     name, why = choose(problem)
-    assert refusal(name, problem) is None
+    assert refusal(SOLVERS[name], problem) is None
     assert why

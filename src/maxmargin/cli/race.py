@@ -43,6 +43,7 @@ def race(
 
     from maxmargin import racing
     from maxmargin.cli.progress import progress
+    from maxmargin.cli.summary import finite
     from maxmargin.race_plot import check_picture
     from maxmargin.system.atomic_files import check_apart
 
@@ -180,12 +181,3 @@ def lap_as_json(race: Race, lap: Lap) -> dict[str, Any]:
         "test_error": last.test_error,
         "curve": {key: [moment[key] for moment in curve] for key in curve[0]},
     }
-
-
-def finite(value: Any) -> Any:
-    """The same with None for numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {key: finite(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [finite(part) for part in value]
-    return None if isinstance(value, float) and not abs(value) < float("inf") else value

@@ -59,7 +59,11 @@ def mistakes(result: Result) -> dict[str, Any]:
 
 
 def finite(value: Any) -> Any:
-    """The value, or its name where JSON has no number for it."""
+    """The value with "inf", "-inf" and "nan" in the place of numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: finite(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [finite(part) for part in value]
     return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 

@@ -115,7 +115,7 @@ def solve(
     A set `interrupt` asks for an end: Ctrl-C sets it, and so does a callback that returns something true.
     A `watch` sees each certified point as well, off the clock.
     """
-    if problem.immediate and (reason := refusal(solver.name, problem)):
+    if problem.immediate and (reason := refusal(solver, problem)):
         raise RefusedError(reason)
     keeping = keeping or Keeping()
     identity = problem.fingerprint(repr(solver), seed) if keeping.checkpoint else {}

@@ -93,12 +93,11 @@ def with_options(solver: Any, options: dict[str, Any] | None) -> Any:
     return replace(solver, **options) if options else solver
 
 
-def refusal(name: str, problem: Problem | KernelProblem) -> str | None:
-    """Why that solver cannot solve the problem, and which one can; None if it can."""
-    has_kernel = isinstance(problem, KernelProblem)
-    objection = find_solver(name, kernel=has_kernel).takes.objection(problem)
+def refusal(solver: Solver, problem: Problem | KernelProblem) -> str | None:
+    """Why a solver cannot solve the problem, and which one can; None if it can."""
+    objection = solver.takes.objection(problem)
     if objection is None:
         return None
-    candidates = KERNEL_SOLVERS if has_kernel else SOLVERS
-    able = next((other for other, solver in candidates.items() if solver.takes.objection(problem) is None), None)
-    return f"{name} {objection}" + (f": use solver={able!r}" if able else "")
+    candidates = KERNEL_SOLVERS if isinstance(problem, KernelProblem) else SOLVERS
+    able = next((name for name, other in candidates.items() if other.takes.objection(problem) is None), None)
+    return f"{solver.name} {objection}" + (f": use solver={able!r}" if able else "")

@@ -83,7 +83,11 @@ class Takes:
     def objection_to_kind(self, kind: str) -> str:
         """What speaks against that kind of problem."""
         if kind in EVERY_FORMULATION:
-            return "has no step for kernels"
+            return (
+                f"is made for {self.formulations[0]}, not for {kind}"
+                if self.formulations
+                else "has no step for kernels"
+            )
         if not self.losses:
             return "is made for kernels, and none was given"
         if kind == HARD_MARGIN:

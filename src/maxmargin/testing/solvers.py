@@ -16,7 +16,7 @@ from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Certified, Point
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.linear import Problem
-from maxmargin.solvers import KERNEL_SOLVERS, SOLVERS, refusal
+from maxmargin.solvers import KERNEL_SOLVERS, SOLVERS, find_solver, refusal
 from maxmargin.solvers.base import Solver
 from maxmargin.testing.certificates import check_certificate
 from maxmargin.testing.checks import check
@@ -44,7 +44,7 @@ def check_solver(solver: Solver, limits: Limits | Callable[[AnyProblem], Limits]
     for problem in every_problem():
         if not made_for(solver, problem):
             continue
-        if refusal(solver.name, problem):
+        if refusal(solver, problem):
             check_refusal(solver, problem)
             continue
         taken += 1
@@ -67,11 +67,12 @@ def made_for(solver: Solver, problem: AnyProblem) -> bool:
 
 def check_refusal(solver: Solver, problem: AnyProblem) -> None:
     """A refusal is one line that names the solver, and another that takes the problem."""
-    reason = refusal(solver.name, problem) or ""
+    reason = refusal(solver, problem) or ""
     way_out = re.fullmatch(rf"{solver.name} [^\n]*: use solver='(\w+)'", reason)
     check(way_out, f"{solver.name} refuses {problem.kind} without naming another solver: {reason!r}")
     assert way_out is not None
-    check(refusal(way_out[1], problem) is None, f"{solver.name} names {way_out[1]}, which refuses {problem.kind} too")
+    other = find_solver(way_out[1], kernel=isinstance(problem, KernelProblem))
+    check(refusal(other, problem) is None, f"{solver.name} names {other.name}, which refuses {problem.kind} too")
 
 
 def check_reaches(solver: Solver, problem: AnyProblem, limits: Limits, seed: int = 0) -> Outcome:

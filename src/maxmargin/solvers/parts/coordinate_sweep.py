@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.data.rows import Rows, announce, axpy, dot, fetch
+from maxmargin.data.rows import announce, axpy, dot, fetch
 from maxmargin.problems.dual_terms import DualTerm, best, fenchel_young_gap, slope
 from maxmargin.solvers.parts.sweeps import shuffle
 from maxmargin.system.compiled import compiled, kernel
@@ -26,7 +26,7 @@ ROW_AHEAD = 2  # visits before its turn at which its row is asked for, whose pla
 class Examples(NamedTuple):
     """What a sweep reads: rows, labels, d_i with its box, ‖x_i‖², and B²."""
 
-    rows: Rows
+    rows: Any  # behind the verbs of data/rows: Rows, or those of a cache
     y: np.ndarray
     term: DualTerm
     Q: np.ndarray
@@ -105,13 +105,3 @@ def resolve_hot(examples, alpha, w, b, s, hot, seed, most, enough):
         if max(-low, high) <= enough:
             break
     return b, s, visited
-
-
-def sweep_arrays(
-    rows: Any, y: Any, term: Any, Q: Any, B2: float, alpha: Any, w: Any, b: float, s: float, order: Any, start: int,
-    stop: int, kept: int, low: float, high: float, below: float, above: float, gap: float, violations: Any,
-    sigma: float,
-) -> tuple[float, float, int, float, float, float]:  # fmt: skip
-    """The same sweep over rows that are no Problem: those of block_minimization."""
-    examples, seen = Examples(rows, y, term, Q, B2), (b, s, kept, low, high, gap)
-    return sweep(examples, alpha, w, order, violations, start, stop, (below, above), seen, sigma)  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ import numpy as np
 
 from maxmargin.data.rows import Rows
 from maxmargin.errors import ParameterError
-from maxmargin.solvers.parts.coordinate_sweep import sweep_arrays as sweep
+from maxmargin.solvers.parts.coordinate_sweep import Examples, sweep
 from maxmargin.solvers.parts.sweeps import shuffle
 from maxmargin.solvers.streaming.base import StreamingSolver
 from maxmargin.solvers.streaming.state import Holder, StreamState
@@ -85,16 +85,16 @@ class BlockTrainer(Holder):
             return
         order, violations = np.arange(cache.count), np.empty(cache.count)
         term = type(state.term)(*(np.broadcast_to(array, cache.count) for array in state.term))
-        below, above = -np.inf, np.inf
+        examples, drop = Examples(cache.rows, cache.y, term, cache.Q, state.bias_curvature), (-np.inf, np.inf)
         for _ in range(self.sweeps):
             shuffle(order, self.rng.integers(1 << 62))
+            seen = state.b, state.s, 0, np.inf, -np.inf, 0.0
             state.b, state.s, kept, low, high, _ = sweep(
-                cache.rows, cache.y, term, cache.Q, state.bias_curvature, cache.alpha, state.w, state.b, state.s,
-                order, 0, len(order), 0, np.inf, -np.inf, below, above, 0.0, violations, 1.0,
-            )  # fmt: skip
+                examples, cache.alpha, state.w, order, violations, 0, len(order), drop, seen, 1.0
+            )
             state.visited += len(order)
             state.move_centre()
-            order, below, above = order[:kept], low, high
+            order, drop = order[:kept], (low, high)
             if kept == 0:
                 return
 
