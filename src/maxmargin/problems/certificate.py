@@ -165,18 +165,6 @@ class Certified:
     blur: float = 0.0  # relative rounding bound of plain float64 sums, such as those of solvers
 
 
-@dataclass(frozen=True, eq=False)
-class Offer:
-    """A point of a problem whose rows are in memory: its certificate can be had at once."""
-
-    problem: Problem
-    point: Point
-
-    def certified(self) -> Certified:
-        """The point, certified."""
-        return certify(self.problem, self.point)
-
-
 def certify(problem: Problem, point: Point) -> Certified:
     """Complete a point and certify it."""
     if point.w is None:

@@ -30,15 +30,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.data.passes import squared_norms
-from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, longest_row
+from maxmargin.data.rows import Rows, count_stored
 from maxmargin.errors import DataError
 from maxmargin.kernels.functions import Gaussian, Kernel, Precomputed
 from maxmargin.kernels.held_rows import KernelRows
 from maxmargin.kernels.points import Points, centred, no_points, parts_of, points_of
 from maxmargin.kernels.tiles import additions, combination, rows_of_kernel
-from maxmargin.problems.fingerprint import digest_of
-from maxmargin.system.rounding import UNDERFLOW, gamma
+from maxmargin.problems.in_memory import InMemory, Offer
+from maxmargin.system.rounding import gamma
 from maxmargin.system.threads import free_memory
 
 BATCH_COST = 1 << 16  # Numbers that could be visited in the time in which a batch is set up.
@@ -78,7 +77,7 @@ class Formulation(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class KernelProblem:
+class KernelProblem(InMemory):
     """A formulation with its examples and kernel; `cache` limits the bytes of the kernel matrix in memory."""
 
     rows: Rows
@@ -88,17 +87,11 @@ class KernelProblem:
     threads: int = field(default=1, kw_only=True)
     name: str = field(default="", kw_only=True)
 
-    immediate = True  # a certificate comes at once
-
     def offer(self, point: Any) -> Any:
         """Offer a point; what is returned certifies it when asked."""
-        from maxmargin.problems.kernel_certificate import KernelOffer
+        from maxmargin.problems import kernel_certificate  # it imports this module
 
-        return KernelOffer(self, point)
-
-    def fingerprint(self, solver: str, seed: int) -> dict[str, Any]:
-        """What makes a run this run: the data by digest, the problem and the solver by name."""
-        return {**self.summary, "solver": solver, "seed": seed, "data": digest_of(*self.rows, *self.arrays)}
+        return Offer(kernel_certificate.certify_kernel, self, point)
 
     @property
     def convex(self) -> bool:
@@ -125,16 +118,6 @@ class KernelProblem:
     def zero_is_feasible(self) -> bool:
         """Whether β = 0 is feasible with D(0) = 0: all sums must be 0 and the problem convex."""
         return self.bounded and not np.any(self.formulation.sums)
-
-    @property
-    def n(self) -> int:
-        """Number of examples."""
-        return count_rows(self.rows)
-
-    @property
-    def d(self) -> int:
-        """Number of features."""
-        return count_columns(self.rows)
 
     @property
     def nnz(self) -> int:
@@ -190,25 +173,10 @@ class KernelProblem:
         return bool(kernel.gamma * np.max(centred(self.around()).squares) > FAR_FOR_FLOAT32)
 
     @cached_property
-    def squared_norms(self) -> np.ndarray:
-        """‖x_i‖² of every row."""
-        return squared_norms(self.rows, self.threads)
-
-    @cached_property
     def held(self) -> KernelRows:
         """The cache of kernel rows."""
         budget = 0.25 * free_memory() if self.cache is None else self.cache
         return KernelRows(self.kernel, self.points, self.dtype, budget, self.threads)
-
-    @cached_property
-    def norms(self) -> np.ndarray:
-        """‖x_i‖ of every row, with a bound on the underflow of the squares added."""
-        return np.asarray(np.sqrt(self.squared_norms) + UNDERFLOW * self.longest)
-
-    @cached_property
-    def longest(self) -> int:
-        """The most values stored in a row."""
-        return longest_row(self.rows)
 
     @cached_property
     def scale(self) -> float:

@@ -15,8 +15,6 @@ A precomputed matrix or a callable is taken as exact and symmetric and, if the t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from maxmargin.problems.certificate import Certificate, Certified, Point
@@ -24,18 +22,6 @@ from maxmargin.problems.kernel import Formulation, KernelProblem, best_offsets, 
 from maxmargin.system.rounding import PAIRWISE, UNIT, gamma
 
 INDEFINITE = 1e-9  # Relative to Σ |c_i f_i|: a βᵀK′β further below 0 is not a rounding error.
-
-
-@dataclass(frozen=True, eq=False)
-class KernelOffer:
-    """A point of a problem with a kernel: its certificate can be had at once."""
-
-    problem: KernelProblem
-    point: Point
-
-    def certified(self) -> Certified:
-        """The point, certified."""
-        return certify_kernel(self.problem, self.point)
 
 
 def certify_kernel(problem: KernelProblem, point: Point) -> Certified:

@@ -26,14 +26,13 @@ import numpy as np
 
 from maxmargin.data.columns import centre_of, shifted
 from maxmargin.data.passes import additions
-from maxmargin.data.passes import squared_norms as squared_norms_of
-from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, longest_row
+from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.problems.dual_terms import DualTerm
-from maxmargin.problems.fingerprint import digest_of
+from maxmargin.problems.in_memory import InMemory, Offer
 from maxmargin.problems.losses import HARD_MARGIN, Loss, find_loss
 from maxmargin.system.budget import check_features
-from maxmargin.system.rounding import UNDERFLOW, gamma
+from maxmargin.system.rounding import gamma
 from maxmargin.system.values import is_number
 
 BIASES = ("none", "regularised", "free")
@@ -41,7 +40,7 @@ SHIFTED_FROM = 1e6  # ‖x‖: columns far from 0 are searched above it; below, 
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(InMemory):
     """A two-class problem: rows, labels ±1, the C of each example, a loss and a bias."""
 
     rows: Rows
@@ -55,18 +54,13 @@ class Problem:
     threads: int = field(default=1, kw_only=True)
     name: str = field(default="", kw_only=True)
 
-    immediate = True  # a certificate comes at once
     convex = True
 
     def offer(self, point: Any) -> Any:
         """Offer a point; what is returned certifies it when asked."""
-        from maxmargin.problems.certificate import Offer
+        from maxmargin.problems import certificate  # it imports this module
 
-        return Offer(self, point)
-
-    def fingerprint(self, solver: str, seed: int) -> dict[str, Any]:
-        """What makes a run this run: the data by digest, the problem and the solver by name."""
-        return {**self.summary, "solver": solver, "seed": seed, "data": digest_of(*self.rows, *self.arrays)}
+        return Offer(certificate.certify, self, point)
 
     def relabelled(self, y: np.ndarray, name: str) -> Problem:
         """Return the problem with other labels ±1. It reuses what depends only on the rows."""
@@ -91,16 +85,6 @@ class Problem:
         return self.ridge > 0
 
     @property
-    def n(self) -> int:
-        """Number of examples."""
-        return count_rows(self.rows)
-
-    @property
-    def d(self) -> int:
-        """Number of features."""
-        return count_columns(self.rows)
-
-    @property
     def nnz(self) -> int:
         """Number of stored values."""
         return count_stored(self.rows)
@@ -123,24 +107,9 @@ class Problem:
         return self.loss.dual_term(self.C)
 
     @cached_property
-    def squared_norms(self) -> np.ndarray:
-        """‖x_i‖² of every row."""
-        return squared_norms_of(self.rows, self.threads)
-
-    @cached_property
-    def norms(self) -> np.ndarray:
-        """‖x_i‖ of every row, with a bound on the underflow of the squares added."""
-        return np.asarray(np.sqrt(self.squared_norms) + UNDERFLOW * self.longest)
-
-    @cached_property
     def steps(self) -> float:
         """γ_k for the k additions that a term of w(α) takes part in, and a few more roundings."""
         return gamma(additions(self.rows, self.d) + 8)
-
-    @cached_property
-    def longest(self) -> int:
-        """The most values stored in a row."""
-        return longest_row(self.rows)
 
     @cached_property
     def counted(self) -> np.ndarray:
