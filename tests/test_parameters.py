@@ -16,7 +16,8 @@ from maxmargin.cli.train import train as command
 from maxmargin.estimators.base import NAMES, NEEDS, OWN
 from maxmargin.parameters import PARAMETERS, is_given, names_of
 from maxmargin.racing import TAKEN
-from maxmargin.settings import CHECKS, RULES
+from maxmargin.settings.checks import CHECKS
+from maxmargin.settings.rules import RULES
 
 ONLY_PYTHON = {"weights", "callback", "warm"}
 ESTIMATORS = [

@@ -6,7 +6,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in typing, which would take most of the time of this import
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public names and where they live: imported when first used, so that `import maxmargin` costs nothing.
 _HOMES = {

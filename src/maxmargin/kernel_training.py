@@ -17,8 +17,8 @@ from maxmargin.data.take import read_only, take
 from maxmargin.kernels.functions import Kernel, Precomputed, kernel_centre
 from maxmargin.kernels.points import matrix_of
 from maxmargin.loop.interrupts import noticed
+from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.saving import Keeping
-from maxmargin.loop.solve import Outcome
 from maxmargin.loop.stopping import Limits
 from maxmargin.models.kernel import kernel_model_of
 from maxmargin.models.kernel_function import kernel_function_of
@@ -27,7 +27,8 @@ from maxmargin.multiclass import Pair, Run, pairs_of, solve_all, time_shares
 from maxmargin.problems.formulations import c_svc, epsilon_svr, largest_nu, nu_svc, nu_svr, one_class
 from maxmargin.problems.kernel import Formulation, KernelProblem
 from maxmargin.results import Result, together, worst
-from maxmargin.settings import NOVELTY_NU, Settings, checked_cache
+from maxmargin.settings.checks import checked_cache
+from maxmargin.settings.settings import NOVELTY_NU, Settings
 from maxmargin.solvers import find_solver
 from maxmargin.status import Status
 from maxmargin.system.threads import free_memory

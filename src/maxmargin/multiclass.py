@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.labels import show, sides, signs
+from maxmargin.loop.loop import Callback
+from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.saving import Keeping
-from maxmargin.loop.solve import Callback, Outcome, check_keeping, solve
+from maxmargin.loop.solve import check_keeping, solve
 from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem, check_both_classes

@@ -29,13 +29,14 @@ from maxmargin.data.rows import Rows, count_columns, count_rows
 from maxmargin.data.take import take
 from maxmargin.errors import DataError, MaxmarginError, ParameterError, RefusedError
 from maxmargin.loop.interrupts import noticed
+from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.record import Record
-from maxmargin.loop.solve import Outcome, solve
+from maxmargin.loop.solve import solve
 from maxmargin.loop.stopping import Limits
 from maxmargin.parameters import FILES, PARAMETERS, names_of
 from maxmargin.problems.certificate import Certified
 from maxmargin.problems.linear import Problem, pose
-from maxmargin.settings import Settings, settings_of
+from maxmargin.settings.settings import Settings, settings_of
 from maxmargin.solvers import STREAMING_SOLVERS, find_solver
 from maxmargin.solvers.base import Solver
 from maxmargin.system.values import is_number

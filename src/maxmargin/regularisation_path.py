@@ -16,7 +16,7 @@ from maxmargin.data.rows import count_stored
 from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.loop.interrupts import noticed, sharing
 from maxmargin.results import Result
-from maxmargin.settings import settings_of
+from maxmargin.settings.settings import settings_of
 from maxmargin.solvers import STREAMING_SOLVERS
 from maxmargin.system.threads import in_turn, on_threads
 from maxmargin.system.values import is_number

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.labels import sides, signs
+from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.record import Record
-from maxmargin.loop.solve import Outcome
 from maxmargin.models.linear import LinearModel, Model
 from maxmargin.problems.certificate import Certificate, summed
 from maxmargin.status import SEVERITY, Status

@@ -26,8 +26,8 @@ from maxmargin.data.tables.source import TableSource
 from maxmargin.errors import DataError, MaxmarginError, ParameterError
 from maxmargin.loop.checkpoint import KIND, check_own
 from maxmargin.loop.interrupts import noticed, postponed
+from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.saving import Keeping
-from maxmargin.loop.solve import Outcome
 from maxmargin.loop.stopping import Limits
 from maxmargin.models.linear import LinearModel
 from maxmargin.multiclass import Run, own_file, solve_all
@@ -36,7 +36,7 @@ from maxmargin.problems.losses import find_loss
 from maxmargin.problems.stream import PIECES, Stream, fingerprint_of
 from maxmargin.problems.streamed import MoreClassesError, Streamed, TwoSides, find_shift
 from maxmargin.results import Result, together
-from maxmargin.settings import Settings
+from maxmargin.settings.settings import Settings
 from maxmargin.solvers import find_solver
 from maxmargin.solvers.streaming.dual_variables import POSITIVE, in_file
 from maxmargin.solvers.streaming.state import PART

@@ -22,14 +22,14 @@ from maxmargin.kernels.approximation import Approximation
 from maxmargin.kernels.feature_maps import transform
 from maxmargin.kernels.functions import Kernel, find_kernel, kernel_centre
 from maxmargin.loop.interrupts import noticed
-from maxmargin.loop.solve import Callback
+from maxmargin.loop.loop import Callback
 from maxmargin.models.approximate import ApproximateModel
 from maxmargin.models.linear import LinearModel
 from maxmargin.multiclass import Run, each_against_rest, solve_all
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem, check_both_classes, checked_weights, pose
 from maxmargin.results import Result, joined
-from maxmargin.settings import Settings, checked_settings
+from maxmargin.settings.settings import Settings, checked_settings
 from maxmargin.solvers import STREAMING_SOLVERS, find_solver
 from maxmargin.status import Status
 from maxmargin.streamed_training import train_streamed

@@ -21,7 +21,7 @@ from maxmargin.errors import ParameterError
 from maxmargin.kernels.functions import NAMES as ALIASES
 from maxmargin.loop.interrupts import postponed
 from maxmargin.results import Result
-from maxmargin.settings import CHECKS
+from maxmargin.settings.checks import CHECKS
 from maxmargin.status import Status
 from maxmargin.training import train
 

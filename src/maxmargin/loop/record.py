@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -37,3 +39,15 @@ class Record:
     mistakes: int | None = None
     all_mistakes: int | None = None
     reading: Reading | None = None
+
+
+def mistakes_of(state: Any) -> dict[str, Any]:
+    """The mistakes of a solver that counts them."""
+    return {name: value for name in ("mistakes", "all_mistakes") if (value := getattr(state, name, -1)) >= 0}
+
+
+def reading_of(problem: Stream, state: Any, rate: float) -> Reading:
+    """How far a stream is."""
+    trainer = state.trainer
+    fill, evicted = (trainer.fill, trainer.evicted) if trainer else (0.0, 0)
+    return Reading(problem.read_bytes, problem.source.size, problem.passes, fill, evicted, rate)

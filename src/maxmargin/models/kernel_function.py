@@ -14,7 +14,7 @@ from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.kernels.functions import Kernel, kernel_metadata, kernel_of
 from maxmargin.kernels.support_vectors import SupportVectors, check_places, check_widens, picked_vectors, vectors_of
 from maxmargin.kernels.tiles import combination
-from maxmargin.loop.solve import Outcome
+from maxmargin.loop.outcome import Outcome
 from maxmargin.models.file_checks import centre_in, certificate_in, training_in
 from maxmargin.problems.certificate import Certificate
 from maxmargin.system.file_checks import REAL, checked_array, real, row_numbers, section, size

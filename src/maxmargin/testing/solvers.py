@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.saving import Keeping
-from maxmargin.loop.solve import Outcome, solve
+from maxmargin.loop.solve import solve
 from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Certified, Point
 from maxmargin.problems.kernel import KernelProblem

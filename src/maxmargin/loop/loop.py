@@ -1,0 +1,409 @@
+"""The only loop: for linear and kernel problems in memory, and for problems streamed from disk.
+
+It owns the clock, the certificates, the stopping, Ctrl-C, the callback and the checkpoint; a solver owns its step.
+
+A point is offered to its problem, and the problem answers with a certificate: at once where the rows are in memory, at
+the end of a pass where they are streamed. A streamed problem always has a point under way, and nothing else differs.
+
+In memory, when to certify is decided by epochs, never by the clock, so that the same seed stops at the same point:
+after each of the first epochs, then whenever the epochs have grown by 15 %. Certifying costs about a tenth of the time,
+and a run goes at most 15 % beyond the point where it could have stopped. A solver that can tell the gap as it goes,
+roughly, is certified when it thinks that the tolerance is met, and otherwise seldom: its state has the field
+`estimate`.
+
+The best model is the certified point with the lowest primal objective, the best bound the highest dual objective:
+together they are the certificate, whichever epochs they come from.
+
+A problem so small that it takes a few milliseconds is solved beyond the tolerance, until only rounding is left.
+
+A gap of which rounding is more than the tolerance cannot be closed: the run ends as ROUNDING once little else is left
+of it and nothing becomes better.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from copy import deepcopy
+from dataclasses import dataclass, fields, replace
+from math import log2
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from maxmargin.errors import DataError
+from maxmargin.loop.checkpoint import RunState, save_run
+from maxmargin.loop.clock import Clock
+from maxmargin.loop.outcome import Outcome, better, lost, with_zero_alpha
+from maxmargin.loop.record import Record, mistakes_of, reading_of
+from maxmargin.loop.saving import Saving
+from maxmargin.loop.stopping import LEAST_PROGRESS, Limits, hopeless, progressed
+from maxmargin.problems.certificate import Certificate, Certified, joined
+from maxmargin.problems.linear import Problem
+from maxmargin.problems.separation import verdict
+from maxmargin.solvers.base import Divisible, Learns, Solver
+from maxmargin.status import Status
+
+SPACING = 1.15  # Growth of the epochs from one certificate to the next: certifying costs about a tenth of the time.
+SPACING_WITH_ESTIMATE = 1.5  # The same for a solver that estimates its gap, and is certified when it has arrived.
+EPOCHS_BEFORE_FIRST = 8.0  # Epochs before the first certificate of such a solver, unless its estimate asks for one.
+STALE_CERTIFICATES = 16  # Certificates without progress that end a run: at a spacing of 1.15, ten times the epochs.
+STALE_ESTIMATES = 6  # The same at a spacing of 1.5.
+STALE_PASSES = 24  # The same for passes over streamed rows, which are evenly spaced.
+STALE_ROUNDING = 2  # The same where rounding is all that is left of the gap.
+SHOWN_SECONDS = 0.5  # Time between two progress reports during a pass.
+LEAST_PROGRESS_IN_ROUNDING = 0.1  # Of the gap: less is no progress where a solver's rounding moves both objectives.
+FREE_GAP = 1e-15  # Relative gap to go on to where that is free: nothing but rounding.
+FREE_WORK = 1_000_000  # Values visited, up to which going on is free: a few milliseconds.
+FREE_EPOCHS = 1000  # The same in epochs, for problems of a few values.
+
+PROVED = (Status.NOT_SEPARABLE, Status.NO_MINIMISER)
+FINAL = (Status.CONVERGED, Status.STALLED, Status.ROUNDING, Status.DIVERGED, *PROVED)
+
+AnyProblem = Any  # a Problem, a KernelProblem or a Stream
+Callback = Callable[[Record], Any]
+Watch = Callable[[Record, Certified], Any]
+
+
+@dataclass(eq=False)
+class Loop:
+    """One call of `solve`: what lasts as long as it. What must outlast it is in `run`."""
+
+    problem: AnyProblem
+    solver: Solver
+    limits: Limits
+    run: RunState
+    callback: Callback | None
+    interrupt: Event
+    checkpoint: Path | None
+    identity: dict[str, Any]
+    watch: Watch | None = None
+    warm: bool = False
+
+    def __post_init__(self) -> None:
+        self.clock, self.saving = Clock(self.run.seconds), Saving(self.checkpoint)
+        self.certifying = 0.0
+        self.shown, self.counted, self.rate = self.clock.started, 0, 0.0
+        self.blur = 0.0
+        self.resumable: RunState | None = (
+            None  # what a checkpoint keeps instead of a run whose first step was cut short
+        )
+
+    @property
+    def epochs(self) -> float:
+        """Passes over the data so far."""
+        return float(self.run.state.visited / max(self.problem.n, 1))
+
+    def go(self, seed: int) -> Outcome:
+        """Run to the end; numbers that overflow are for the certificate to see."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if self.problem.immediate:
+                return self.finish(self.run_to_the_end())
+            with closing(self.problem):
+                self.offer()
+                with self.problem.opened(seed):
+                    status = self.run_to_the_end()
+                return self.finish(status)
+
+    def run_to_the_end(self) -> Status:
+        """Advance and certify until there is a reason to stop."""
+        status = self.met_already() or self.end_asked()
+        while status is None:
+            ended, beyond = self.advance()
+            status = beyond or self.look() or self.conclude(ended) or self.end_asked()
+            self.save(at_once=status is not None)
+        return status
+
+    def advance(self) -> tuple[Status | None, Status | None]:
+        """Advance once; a step beyond the epoch limit is taken back, the first is cut short where a solver can.
+
+        Returns the solver's own ending, and EPOCH_LIMIT if the step was taken back or cut short.
+        """
+        run, limit = self.run, self.limits.max_epochs
+        if limit is None:
+            return self.solver.advance(self.problem, run.state, run.rng), None
+        if not self.problem.immediate:
+            assert isinstance(self.solver, Divisible)
+            return self.solver.advance_within(self.problem, run.state, run.rng, limit * self.problem.n), None
+        if self.epochs == 0.0:
+            return self.first_step(limit)
+        state, numbers = copied(run.state), run.rng.bit_generator.state
+        ended = self.solver.advance(self.problem, run.state, run.rng)
+        if self.epochs <= limit:
+            return ended, None
+        run.state, run.rng.bit_generator.state = state, numbers
+        return None, Status.EPOCH_LIMIT
+
+    def first_step(self, limit: float) -> tuple[Status | None, Status | None]:
+        """Advance from the start; what is resumed after a step that was cut short is the start."""
+        run, solver = self.run, self.solver
+        if not isinstance(solver, Divisible):
+            return solver.advance(self.problem, run.state, run.rng), None
+        before = replace(run, state=copied(run.state), rng=deepcopy(run.rng))
+        ended = solver.advance_within(self.problem, run.state, run.rng, limit * self.problem.n)
+        if ended is not Status.EPOCH_LIMIT:
+            return ended, None
+        self.resumable = before
+        return None, ended
+
+    def met_already(self) -> Status | None:
+        """A resumed run may hold all that is asked for, or have come to its own end; so may a warm start."""
+        if self.run.ended:
+            return Status(self.run.ended)
+        if self.warm:
+            self.offer()
+            self.run.history.append(self.certify())
+        best = self.run.best
+        if best and best.certificate.meets(self.limits.tol):
+            return Status.CONVERGED
+        return self.stuck(self.run.history[-1]) if self.run.history else None
+
+    def conclude(self, ended: Status | None) -> Status | None:
+        """An end that the solver or a proof has come to: certified, and final for a run that is resumed too."""
+        if ended is None:
+            return None
+        run = self.run
+        if not run.history or run.history[-1].epochs != self.epochs:
+            self.offer()
+            run.history.append(self.certify())
+        if ended is Status.SEPARATED:  # a lower objective may not separate
+            found, best = self.found, run.best
+            assert best is not None
+            both = joined(found.certificate, best.certificate)
+            run.best = replace(found, alpha=best.alpha, certificate=both)
+        run.ended = ended.value
+        return ended
+
+    def end_asked(self) -> Status | None:
+        """An interrupt, or the limit that was reached, counting the certificate that must still be made."""
+        epochs = self.epochs if self.problem.immediate else 0.0  # a stream's limit is met at the end of a pass
+        return self.limits.reached(self.clock.since_start + self.certifying, epochs, self.interrupt)
+
+    def look(self) -> Status | None:
+        """Certify if it is time to; the reason to stop that this shows, if any."""
+        if not self.problem.immediate:
+            return self.look_at_stream()
+        run = self.run
+        if not self.due():
+            return None
+        regular = self.epochs >= run.next_certificate
+        if regular:
+            spacing = SPACING_WITH_ESTIMATE if self.estimates else SPACING
+            run.next_certificate = self.epochs + max(1.0, self.epochs * (spacing - 1.0))
+        if self.estimate <= self.goal:  # it was asked for, and if it is not met the next is asked for later
+            run.ask = 0.5 * min(self.estimate, run.ask)
+        self.offer()
+        return self.judge(self.certify(), regular)
+
+    def look_at_stream(self) -> Status | None:
+        """At the end of a pass, what its certificate shows; then offer the next point. Else show how it is going."""
+        if self.pending.certified() is None:
+            return self.show_reading()
+        status = self.judge(self.certify(), regular=True)
+        limit = self.limits.max_epochs
+        if status is None and limit is not None and self.epochs >= limit and self.problem.proved:
+            status = Status.EPOCH_LIMIT
+        if status is None:
+            self.offer()
+        return status
+
+    def show_reading(self) -> Status | None:
+        """Tell the callback how far a pass is, now and then."""
+        now = time.perf_counter()
+        if now - self.shown >= SHOWN_SECONDS:
+            visited = self.run.state.visited
+            self.rate = (visited - self.counted) / max(now - self.shown, 1e-9)
+            self.counted, self.shown = visited, now
+            best = self.run.best.certificate if self.run.best else Certificate(np.inf, 0.0)
+            last = self.run.history[-1].certificate if self.run.history else best
+            if self.callback and self.callback(self.record(last, best)):
+                self.interrupt.set()
+        return None
+
+    def judge(self, record: Record, regular: bool) -> Status | None:
+        """The reason to stop that a certificate shows, if any."""
+        run = self.run
+        if lost(self.problem, record.certificate):
+            return Status.DIVERGED
+        least = LEAST_PROGRESS_IN_ROUNDING if self.blurred(record) else LEAST_PROGRESS
+        stuck = bool(run.history) and not progressed(run.history[-1].best, record.best, least)
+        run.stale = run.stale + regular if stuck else 0  # those that were asked for may be close together
+        run.history.append(record)
+        if self.callback and self.callback(record):
+            self.interrupt.set()
+        if proved := self.proof():
+            return proved
+        if self.arrived(record.best):
+            return Status.CONVERGED
+        return self.stuck(record)
+
+    def stuck(self, record: Record) -> Status | None:
+        """Whether nothing has become better for too long; less patience where rounding is all that is left."""
+        beyond = any(hopeless(one, self.limits.tol) for one in (record.certificate, record.best))
+        patience = STALE_ESTIMATES if self.estimates else STALE_CERTIFICATES
+        patience = patience if self.problem.immediate else STALE_PASSES
+        if self.run.stale >= (STALE_ROUNDING if beyond else patience):
+            return Status.ROUNDING if beyond or self.blurred(record) else Status.STALLED
+        return None
+
+    def blurred(self, record: Record) -> bool:
+        """Whether the rounding of a solver's own sums is more than the gap, and so moves both objectives about."""
+        return self.blur > max(self.limits.tol, record.best.relative_gap)
+
+    def arrived(self, best: Certificate) -> bool:
+        """Whether the tolerance is met, and where more is free nothing but rounding is left of the gap."""
+        rest = best.gap - best.rounding
+        return best.meets(self.limits.tol) and rest <= self.goal * best.measure
+
+    def due(self) -> bool:
+        """Whether to certify now: the epochs say so, or the solver thinks that it has arrived."""
+        if self.estimate <= min(self.goal, self.run.ask):
+            return True
+        return self.epochs >= max(self.run.next_certificate, EPOCHS_BEFORE_FIRST if self.estimates else 0.0)
+
+    @property
+    def estimates(self) -> bool:
+        """Whether the solver can tell the gap; a run that is watched is certified as often as any other."""
+        return self.estimate < np.inf and self.watch is None
+
+    @property
+    def estimate(self) -> float:
+        """What the solver thinks of its relative gap."""
+        return float(getattr(self.run.state, "estimate", np.inf))
+
+    @property
+    def goal(self) -> float:
+        """The relative gap to reach: beyond the tolerance where that is free."""
+        return min(self.limits.tol, FREE_GAP) if self.costs_nothing() else self.limits.tol
+
+    def proof(self) -> Status | None:
+        """Whether no answer can exist: asked now and then, and always before all seems done."""
+        history, found = self.run.history, self.found
+        doubled = len(history) == 1 or doublings(history[-1].epochs) > doublings(history[-2].epochs)
+        done = history[-1].best.meets(self.limits.tol)
+        if not (doubled or done):
+            return None
+        if not isinstance(self.problem, Problem):
+            return None
+        proved = verdict(self.problem, found, done, self.epochs, self.clock.seconds)
+        if proved:
+            self.run.best = found
+        if proved is Status.NO_MINIMISER and found.certificate.dual > 0.0:  # the infimum is 0
+            self.run.best = with_zero_alpha(found)
+        return self.conclude(proved)
+
+    def costs_nothing(self) -> bool:
+        """Whether the run has taken so little that going on to the last digit is free."""
+        size = max(self.problem.nnz, self.problem.n)
+        return self.problem.immediate and self.epochs <= FREE_EPOCHS and self.epochs * size <= FREE_WORK
+
+    def offer(self) -> None:
+        """Offer the point where the solver stands."""
+        self.pending = self.problem.offer(self.solver.point(self.problem, self.run.state))
+
+    def certify(self) -> Record:
+        """Take the certificate of the point that was offered and remember the best."""
+        began = time.perf_counter()
+        found = self.pending.certified()
+        assert found is not None
+        if isinstance(self.solver, Learns):
+            self.solver.learn(self.problem, self.run.state, found)
+        self.certifying = time.perf_counter() - began
+        if self.run.best is None and lost(self.problem, found.certificate):
+            self.run.best = self.at_the_start()
+        self.run.best = better(self.run.best, self.kept(found)) if self.problem.convex else found
+        if self.run.best.certificate.dual < 0.0 and self.problem.zero_is_feasible:
+            self.run.best = with_zero_alpha(self.run.best)
+        self.found, self.blur = found, found.blur
+        record = self.record(found.certificate, self.run.best.certificate)
+        self.show(record, found)
+        return record
+
+    def kept(self, found: Certified) -> Certified:
+        """The point, as it may be kept: a stream uses its arrays again, and puts a better w aside."""
+        best = self.run.best
+        if self.problem.immediate or (best and found.certificate.primal >= best.certificate.primal):
+            return found
+        aside: Certified = self.problem.kept_aside(found)
+        return aside
+
+    def record(self, certificate: Certificate, best: Certificate) -> Record:
+        """A line for whoever watches."""
+        state, problem = self.run.state, self.problem
+        reading = None if problem.immediate else reading_of(problem, state, self.rate)
+        return Record(
+            problem.name, self.epochs, self.clock.seconds, certificate, best, reading=reading, **mistakes_of(state)
+        )
+
+    def at_the_start(self) -> Certified:
+        """The point before the first step, for a run that is lost before its first certificate."""
+        point = self.solver.point(self.problem, self.solver.start(self.problem))
+        start: Certified = self.problem.offer(point).certified()
+        if lost(self.problem, start.certificate):
+            raise DataError("the objective is not a finite number: C or the features are too large; scale them down")
+        return start
+
+    def show(self, record: Record, found: Certified) -> None:
+        """Let the watcher look, with the clock stopped."""
+        if self.watch:
+            with self.clock.stopped():
+                self.watch(record, found)
+
+    def save(self, at_once: bool) -> None:
+        """Write the checkpoint if there is one to write and it is time to."""
+        if at_once or self.saving.due:
+            run = self.resumable or self.run
+            run.seconds = self.clock.seconds
+            if self.problem.immediate or self.problem.passes:
+                self.saving.save(lambda path: save_run(path, run, self.solver, self.problem, self.identity))
+
+    def finish(self, status: Status) -> Outcome:
+        """The best point, after a last certificate of where the solver stands.
+
+        That one is not in the checkpoint, so a run that is resumed is the run that was never interrupted.
+        """
+        run = self.run
+        if not self.problem.immediate:
+            return self.finish_stream(status)
+        history = list(run.history)
+        certified = bool(history) and history[-1].epochs == self.epochs
+        if not certified and not run.ended and status not in FINAL:
+            self.offer()
+            history.append(self.certify())
+        best = run.best
+        assert best is not None
+        if status is Status.DIVERGED and (start := self.at_the_start()).certificate.primal < best.certificate.primal:
+            best = start
+        if best.certificate.meets(self.limits.tol) and status not in PROVED:
+            status = Status.CONVERGED
+        return self.outcome(best, status, history)
+
+    def finish_stream(self, status: Status) -> Outcome:
+        """The best point that a pass has proved; a last certificate would take a pass more."""
+        run, solver, problem = self.run, self.solver, self.problem
+        answer, best = problem.certified(), run.best
+        exact = answer is not None and best is not None and answer.certificate.dual >= best.certificate.dual
+        if not exact:  # the frozen α is not the one with the best bound: take the solver's own
+            solver.point(problem, run.state)
+        found = problem.best_of(best, run.state.w, run.state.b, self.limits.tol)
+        return self.outcome(found, status, list(run.history))
+
+    def outcome(self, best: Certified, status: Status, history: list[Record]) -> Outcome:
+        """Where the run ended."""
+        return Outcome(
+            best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.clock.seconds, history, best.width
+        )
+
+
+def copied(state: Any) -> Any:
+    """A state of its own arrays."""
+    arrays = {item.name: getattr(state, item.name) for item in fields(state)}
+    return replace(state, **{name: array.copy() for name, array in arrays.items() if isinstance(array, np.ndarray)})
+
+
+def doublings(epochs: float) -> int:
+    """How often the first epoch has been doubled."""
+    return int(log2(max(epochs, 1.0)))

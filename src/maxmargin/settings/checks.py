@@ -1,0 +1,147 @@
+"""What values each parameter of `train` may have: checked, whether the value is used or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.expand import find_expansion
+from maxmargin.data.files import check_way
+from maxmargin.errors import ParameterError
+from maxmargin.kernels.approximation import check_components
+from maxmargin.kernels.functions import check_gamma, checked_degree, checked_number, gamma_of
+from maxmargin.loop.saving import Keeping
+from maxmargin.loop.stopping import Limits
+from maxmargin.problems.formulations import check_nu
+from maxmargin.problems.linear import check_bias
+from maxmargin.problems.losses import find_loss
+from maxmargin.system.atomic_files import check_writable
+from maxmargin.system.budget import checked_memory
+from maxmargin.system.overwriting import check_replaces_checkpoint
+from maxmargin.system.threads import thread_count
+from maxmargin.system.values import check_column, check_flag, is_number, is_whole
+
+TASKS = ("classify", "regress", "novelty")
+
+
+def checked_limits(tol: float, max_seconds: float | None, max_epochs: float | None) -> Limits:
+    """Limits that can be reached."""
+    if not (is_number(tol) and 0 < tol < np.inf):
+        raise ParameterError(f"tol={tol!r} must be a number above 0: the relative duality gap to reach, 1e-4 say")
+    for name, value in (("max_seconds", max_seconds), ("max_epochs", max_epochs)):
+        if value is not None and not (is_number(value) and value > 0):
+            raise ParameterError(f"{name}={value!r} must be a number above 0, or None for no limit")
+    return Limits(tol, max_seconds, max_epochs)
+
+
+def checked_cache(cache: Any) -> float | None:
+    """Megabytes as bytes."""
+    if cache is None:
+        return None
+    if not (is_number(cache) and 0 < cache < np.inf):
+        raise ParameterError(f"cache={cache!r} must be a number of megabytes above 0, or None")
+    return float(cache) * 2**20
+
+
+def checked_keeping(checkpoint: str | Path | None, resume: bool, force: bool = False) -> Keeping:
+    """A checkpoint that can be written and replaces nothing but a checkpoint, or none."""
+    if checkpoint is None:
+        if resume:
+            raise ParameterError("resume needs checkpoint=PATH (--checkpoint PATH): the file to go on from")
+        return Keeping()
+    check_writable(checkpoint)
+    check_replaces_checkpoint(checkpoint, force)
+    return Keeping(Path(checkpoint), resume, force)
+
+
+def checked_seed(seed: Any) -> int:
+    """A seed that can be written down and used again."""
+    if not is_whole(seed) or seed < 0:
+        raise ParameterError(f"seed={seed!r} must be a whole number, 0 or above")
+    return int(seed)
+
+
+def one_of(*known: str) -> Callable[[str, Any], None]:
+    """A check for names."""
+
+    def check(name: str, value: Any) -> None:
+        if not (isinstance(value, str) and value in known):
+            raise ParameterError(f"{name}={value!r} is not known: choose one of {', '.join(known)}")
+
+    return check
+
+
+def check_callback(name: str, value: Any) -> None:
+    """A function, or none."""
+    if value is not None and not callable(value):
+        raise ParameterError(f"{name}={value!r} must be a function of one Record, or None")
+
+
+def check_options(name: str, value: Any) -> None:
+    """A dictionary, or none."""
+    if value is not None and not isinstance(value, Mapping):
+        raise ParameterError(f'{name}={value!r} must be a dictionary, such as {{"batch": 32}}')
+
+
+def check_solver(name: str, value: Any) -> None:
+    """A name."""
+    if not isinstance(value, str):
+        raise ParameterError(f"{name}={value!r} must be the name of a solver, or auto")
+
+
+def check_kernel(name: str, value: Any) -> None:
+    """A name, a function, or none."""
+    if not (value is None or isinstance(value, str) or callable(value)):
+        raise ParameterError(f"{name}={value!r} must be the name of a kernel, a function f(X, Z), or None")
+
+
+def check_epsilon(name: str, value: Any) -> None:
+    """A number, 0 or above."""
+    if not (is_number(value) and 0.0 <= value < np.inf):
+        raise ParameterError(f"{name}={value!r} must be a number, 0 or above: how far off costs nothing")
+
+
+def check_class_weight(name: str, value: Any) -> None:
+    """balanced, a number for each class, or none."""
+    if value is None or (isinstance(value, str) and value == "balanced"):
+        return
+    if not isinstance(value, Mapping):
+        raise ParameterError(f"{name}={value!r} must be 'balanced', a dictionary {{label: weight}}, or None")
+    for label, weight in value.items():
+        if not (is_number(weight) and 0.0 <= weight < np.inf):
+            raise ParameterError(f"{name} of class {label!r} is {weight!r}: it must be a number, 0 or above")
+
+
+CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "task": one_of(*TASKS),
+    "loss": lambda _, value: find_loss(value),
+    "nu": lambda _, value: None if value is None else check_nu(value),
+    "epsilon": check_epsilon,
+    "bias": lambda _, value: check_bias(value),
+    "bias_scale": lambda _, value: check_bias("regularised", value),
+    "class_weight": check_class_weight,
+    "solver": check_solver,
+    "kernel": check_kernel,
+    "gamma": lambda _, value: check_gamma(value),
+    "sigma": lambda _, value: None if value is None else gamma_of(value),
+    "degree": lambda _, value: checked_degree(value),
+    "coef0": checked_number,
+    "cache": lambda _, value: checked_cache(value),
+    "probability": check_flag,
+    "components": check_components,
+    "landmarks": check_components,
+    "options": check_options,
+    "threads": lambda _, value: thread_count(value),
+    "seed": lambda _, value: checked_seed(value),
+    "callback": check_callback,
+    "resume": check_flag,
+    "force": check_flag,
+    "memory": lambda _, value: checked_memory(value),
+    "label": check_column,
+    "zero_based": check_flag,
+    "on_bad_line": lambda _, value: check_way(value),
+    "expand": lambda _, value: find_expansion(value),
+}  # weights and warm are checked against the rows, the others in check_values

@@ -1,0 +1,184 @@
+"""Which parameters of `train` have a meaning beside which others: what has none is refused, with a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.expand import Kmers, find_expansion
+from maxmargin.data.files import is_file
+from maxmargin.kernels.functions import NAMES, has_parameter
+from maxmargin.parameters import is_given
+from maxmargin.problems.linear import penalty
+
+Values = Mapping[str, Any]
+Rule = Callable[[str, Values], str]
+
+
+def is_exact_kernel(values: Values) -> bool:
+    """Whether a kernel matrix is trained on: regression and novelty detection always are."""
+    return values["task"] != "classify" or (values["kernel"] is not None and values["approx"] is None)
+
+
+def of_kernels(*kernels: str) -> Rule:
+    """A rule for what only these kernels have."""
+
+    def rule(name: str, values: Values) -> str:
+        kernel = values["kernel"]
+        if kernel is None:
+            return f"{name} needs a kernel: add kernel={kernels[0]!r}"
+        if isinstance(kernel, str) and (NAMES.get(kernel, kernel) in kernels or has_parameter(kernel, name)):
+            return ""
+        called = "a function" if callable(kernel) else repr(kernel)
+        return f"{name} has no meaning for kernel={called}: leave it out, or take kernel={kernels[0]!r}"
+
+    return rule
+
+
+def of_exact_kernels(name: str, values: Values) -> str:
+    """A rule for what only a kernel has that is not approximated."""
+    if is_exact_kernel(values):
+        return ""
+    if values["kernel"] is None:
+        return f"{name} needs a kernel: add kernel='gaussian'"
+    return f"{name} has no meaning for approx={values['approx']!r}: leave it out"
+
+
+def beside(other: str, remedy: str, *wanted: Any) -> Rule:
+    """A rule for what needs another parameter, with one of these values if there are any."""
+
+    def rule(name: str, values: Values) -> str:
+        found = values[other]
+        fine = isinstance(found, str) and found in wanted if wanted else is_given(other, found)
+        return "" if fine else f"{name} needs {remedy}"
+
+    return rule
+
+
+def of_tasks(*tasks: str) -> Rule:
+    """A rule for what only these tasks have."""
+
+    def rule(name: str, values: Values) -> str:
+        task = values["task"]
+        ways = " or ".join(map(repr, tasks))
+        return "" if task in tasks else f"{name} has no meaning for task={task!r}: leave it out, or take task={ways}"
+
+    return rule
+
+
+def not_beside_nu(name: str, values: Values) -> str:
+    """A rule for what ν takes the place of."""
+    return "" if values["nu"] is None else f"{name} has no meaning beside nu, which takes its place: leave one out"
+
+
+def c_or_nu(name: str, values: Values) -> str:
+    """The rule for C and lam: of ν-SVR both count, of other formulations ν takes their place."""
+    if values["task"] == "novelty":
+        return f"{name} has no meaning for task='novelty': nu says how many outliers there may be"
+    return not_beside_nu(name, values) if values["task"] == "classify" else ""
+
+
+def without_kernel(name: str, values: Values) -> str:
+    """The rule for expand, which makes features for a linear model."""
+    return (
+        f"{name} makes features for a linear model: not together with a kernel" if values["kernel"] is not None else ""
+    )
+
+
+def sequences_from_files(name: str, values: Values) -> str:
+    """The rule for words of sequences, which only files hold."""
+    if isinstance(find_expansion(values[name]), Kmers) and not is_file(values["X"]):
+        return f"{name}={values[name]!r} counts words of sequences: name a file with a label and a sequence a line"
+    return ""
+
+
+def with_probabilities(name: str, values: Values) -> str:
+    """The rule for probability, which linear models have with another loss."""
+    exact = values["kernel"] is not None and values["approx"] is None
+    return "" if exact else f"{name} is for kernels: a linear model has probabilities with loss='logistic'"
+
+
+def linear_start(name: str, values: Values) -> str:
+    """The rule for warm starts."""
+    exact = is_exact_kernel(values)
+    return f"{name} is for linear models: with a kernel, resume from a checkpoint instead" if exact else ""
+
+
+def can_be_kept(name: str, values: Values) -> str:
+    """The rule for checkpoints."""
+    return (
+        "a run whose kernel is a Python function cannot be kept: no file holds code"
+        if callable(values["kernel"])
+        else ""
+    )
+
+
+def finite_c(name: str, values: Values) -> str:
+    """The rule for an infinite C."""
+    infinite = penalty(1, values["C"], values["lam"]) == np.inf
+    return "C=inf is not for kernels: take a large finite C, 1e6 say" if infinite and is_exact_kernel(values) else ""
+
+
+def hinge_with_kernels(name: str, values: Values) -> str:
+    """The rule for losses."""
+    value = values[name]
+    exact = is_exact_kernel(values)
+    return f"{name}={value!r} is not for kernels: they are trained with loss='hinge'" if exact else ""
+
+
+def bias_with_kernels(name: str, values: Values) -> str:
+    """The rule for biases: ν formulations and novelty detection have a free one."""
+    if values["task"] == "novelty":
+        return f"{name} has no meaning for task='novelty': leave it out"
+    return not_beside_nu(name, values)
+
+
+def of_a_solver(name: str, values: Values) -> str:
+    """The rule for options, which belong to a solver: named, or the one that all kernels have."""
+    known = is_given("solver", values["solver"]) or is_exact_kernel(values)
+    return "" if known else f"{name} needs a solver by name: options belong to one"
+
+
+def of_files(name: str, values: Values) -> str:
+    """A rule for what says how files are read."""
+    return "" if is_file(values["X"]) else f"{name} is for files, and X is none: leave it out"
+
+
+def one_of_two(name: str, values: Values) -> str:
+    """The rule for sigma, which is another way to say gamma."""
+    if is_given("gamma", values["gamma"]):
+        return f"{name} and gamma say the same thing, γ = 1/(2σ²): give one of them"
+    return of_kernels("gaussian")(name, values)
+
+
+CLASSIFY = of_tasks("classify")
+RULES: dict[str, tuple[Rule, ...]] = {
+    "loss": (CLASSIFY, hinge_with_kernels),
+    "C": (c_or_nu, finite_c),
+    "lam": (c_or_nu, finite_c),
+    "nu": (of_exact_kernels,),
+    "epsilon": (of_tasks("regress"), not_beside_nu),
+    "bias": (bias_with_kernels,),
+    "bias_scale": (beside("bias", "bias='regularised': the constant feature has that size", "regularised"),),
+    "class_weight": (CLASSIFY,),
+    "expand": (CLASSIFY, without_kernel, sequences_from_files),
+    "gamma": (of_kernels("gaussian", "polynomial", "sigmoid"),),
+    "sigma": (one_of_two,),
+    "degree": (of_kernels("polynomial"),),
+    "coef0": (of_kernels("polynomial", "sigmoid"),),
+    "cache": (of_exact_kernels,),
+    "probability": (CLASSIFY, with_probabilities),
+    "approx": (CLASSIFY, beside("kernel", "a kernel: add kernel='gaussian'")),
+    "components": (beside("approx", "approx='nystrom' or 'fourier'"),),
+    "landmarks": (beside("approx", "approx='nystrom'", "nystrom"),),
+    "options": (of_a_solver,),
+    "warm": (linear_start,),
+    "checkpoint": (can_be_kept,),
+    "force": (beside("checkpoint", "checkpoint=PATH: that is the file it may replace"),),
+    "memory": (of_files,),
+    "label": (of_files,),
+    "zero_based": (of_files,),
+    "on_bad_line": (of_files,),
+}

@@ -1,0 +1,135 @@
+"""What a user may ask of a training, checked before any work is done.
+
+Every value is checked, used or not. A parameter that has no meaning beside the others is refused with the reason and a
+way out: nothing that a user gives is silently ignored.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from maxmargin.data.expand import Expansion, find_expansion
+from maxmargin.errors import ParameterError
+from maxmargin.kernels.approximation import Approximation, checked_approximation
+from maxmargin.loop.saving import Keeping
+from maxmargin.loop.stopping import Limits
+from maxmargin.parameters import PARAMETERS, is_given
+from maxmargin.problems.linear import penalty
+from maxmargin.settings.checks import CHECKS, checked_keeping, checked_limits
+from maxmargin.settings.rules import RULES, Values, is_exact_kernel
+from maxmargin.solvers import find_solver
+from maxmargin.system.budget import Budget, checked_memory
+from maxmargin.system.threads import thread_count
+
+NOVELTY_NU = 0.5  # scikit-learn's default
+
+
+class Settings:
+    """The checked values of one call of `train`, as attributes under their names, and what follows from them."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = dict(values)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["values"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def changed(self, **values: Any) -> Settings:
+        """The same with other values."""
+        return Settings({**self.values, **values})
+
+    @cached_property
+    def limits(self) -> Limits:
+        """When to stop."""
+        return checked_limits(self.tol, self.max_seconds, self.max_epochs)
+
+    @cached_property
+    def keeping(self) -> Keeping:
+        """Where the run is kept."""
+        return checked_keeping(self.checkpoint, self.resume, self.force)
+
+    @cached_property
+    def thread_count(self) -> int:
+        """How many threads to use."""
+        return thread_count(self.threads)
+
+    @cached_property
+    def budget(self) -> Budget | None:
+        """The memory that was allowed, if any was named."""
+        return checked_memory(self.memory)
+
+    @cached_property
+    def expansion(self) -> Expansion | None:
+        """What makes rows longer, if anything does."""
+        return find_expansion(self.expand)
+
+    @cached_property
+    def approximation(self) -> Approximation | None:
+        """The features that approximate the kernel, if any do."""
+        return checked_approximation(self.approx, self.components, self.landmarks)
+
+    @property
+    def uses_kernel(self) -> bool:
+        """Whether a kernel matrix is trained on: regression and novelty detection always are."""
+        return is_exact_kernel(self.values)
+
+    @property
+    def formulation(self) -> str:
+        """What is trained with a kernel, in LIBSVM's words."""
+        if self.task == "novelty":
+            return "one-class"
+        if self.task == "regress":
+            return "epsilon-SVR" if self.nu is None else "nu-SVR"
+        return "C-SVC" if self.nu is None else "nu-SVC"
+
+    def penalty(self, n: int) -> float:
+        """C for n examples."""
+        return penalty(n, self.C, self.lam)
+
+    def summary(self) -> dict[str, Any]:
+        """What every model says of its training."""
+        return {
+            "task": self.task, "options": self.options or {}, "bias": self.bias, "tol": float(self.tol),
+            "seed": int(self.seed), "weighted": self.weights is not None or self.class_weight is not None,
+        }  # fmt: skip
+
+
+def checked_settings(values: Values) -> Settings:
+    """The settings of a call; refuses a wrong value, used or not, and a parameter without meaning in this call."""
+    check_values(values)
+    check_rules(values)
+    settings = Settings(values)
+    _ = settings.keeping  # refuses a file that it may not replace
+    return settings
+
+
+def settings_of(function: str, X: Any, given: Values, **defaults: Any) -> Settings:
+    """The same for a function that passes on what it is given, and has some defaults of its own."""
+    for name in given:
+        if name not in PARAMETERS:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+    declared = {name: parameter.default for name, parameter in PARAMETERS.items()}
+    return checked_settings({**declared, **defaults, **given, "X": X})
+
+
+def check_values(values: Values) -> None:
+    """Refuse a wrong value, whether it is used or not."""
+    for name, check in CHECKS.items():
+        check(name, values[name])
+    penalty(1, values["C"], values["lam"])
+    checked_limits(values["tol"], values["max_seconds"], values["max_epochs"])
+    checked_approximation(values["approx"], values["components"], values["landmarks"])
+    if values["solver"] != "auto":
+        find_solver(values["solver"], values["options"], kernel=is_exact_kernel(values))
+
+
+def check_rules(values: Values) -> None:
+    """Refuse a parameter that has no meaning in this call."""
+    for name, rules in RULES.items():
+        if is_given(name, values[name]):
+            for rule in rules:
+                if reason := rule(name, values):
+                    raise ParameterError(reason)
