@@ -86,6 +86,12 @@ PARAMETERS = {
 }
 
 
+IN_A_RACE = (
+    "C", "lam", "loss", "bias", "bias_scale", "weights", "class_weight", "tol", "max_seconds", "max_epochs", "seed",
+    "threads", "callback", "memory", "label", "zero_based", "on_bad_line",
+)  # what `race` takes: it compares solvers of linear classifiers on rows in memory  # fmt: skip
+
+
 def names_of(group: str) -> list[str]:
     """The parameters of a group."""
     return [name for name, parameter in PARAMETERS.items() if parameter.group == group]

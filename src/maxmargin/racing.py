@@ -33,7 +33,7 @@ from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.record import Record
 from maxmargin.loop.solve import solve
 from maxmargin.loop.stopping import Limits
-from maxmargin.parameters import FILES, PARAMETERS, names_of
+from maxmargin.parameters import IN_A_RACE, PARAMETERS
 from maxmargin.problems.certificate import Certified
 from maxmargin.problems.linear import Problem, pose
 from maxmargin.settings.settings import Settings, settings_of
@@ -46,10 +46,6 @@ FEW = 64  # rows to warm up on
 CLASSES_SHOWN = 8
 TOL = 1e-6
 LAP_SECONDS = 10.0
-TAKEN = {
-    "loss", "C", "lam", "bias", "bias_scale", "weights", "class_weight", "tol", "max_seconds", "max_epochs", "seed",
-    "threads", "callback", *names_of(FILES),
-}  # the parameters of `train` that a race has  # fmt: skip
 STREAMED = "reads its rows from files while it trains, and a race holds them in memory"
 
 Callback = Callable[[str, Record], Any]
@@ -161,7 +157,7 @@ def race(
     [('dual_pairs', 'CONVERGED'), ('newton', 'refused')]
     """
     for name in parameters:
-        if name in PARAMETERS and name not in TAKEN:
+        if name in PARAMETERS and name not in IN_A_RACE:
             raise ParameterError(f"race takes no {name}: it compares solvers of linear classifiers on rows in memory")
     settings = settings_of("race", X, parameters, tol=TOL, max_seconds=LAP_SECONDS).changed(y=y)
     entrants, threads, seed = checked_entrants(solvers), settings.thread_count, int(settings.seed)

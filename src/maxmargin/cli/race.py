@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maxmargin.cli.options import DataFile, Json, Quiet, parsed, takes, values_of
+from maxmargin.parameters import IN_A_RACE, PARAMETERS
 
 if TYPE_CHECKING:
     from maxmargin.racing import Lap, Race
@@ -18,10 +19,7 @@ NOTHING = "—"
 COLUMNS = 7  # of gaps, at most
 
 
-@takes(
-    "C", "lam", "loss", "bias", "bias_scale", "class_weight", "tol", "max_seconds", "max_epochs", "force", "seed",
-    "threads", "memory", "label", "zero_based", "on_bad_line", tol=1e-6, max_seconds=10.0,
-)  # fmt: skip
+@takes(*(name for name in IN_A_RACE if PARAMETERS[name].option), "force", tol=1e-6, max_seconds=10.0)
 def race(
     file: DataFile,
     solvers: Annotated[
