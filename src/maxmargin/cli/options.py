@@ -26,7 +26,8 @@ def option(name: str) -> Any:
     parameter = PARAMETERS[name]
     kind = Path if parameter.option == "path" else parameter.option
     kind = kind if parameter.default is not None else kind | None
-    made = typer.Option(*parameter.flags, help=parameter.help, show_default=parameter.shown)
+    panel = f"Options: {parameter.group}"
+    made = typer.Option(*parameter.flags, help=parameter.help, show_default=parameter.shown, rich_help_panel=panel)
     return Annotated[kind, made]
 
 
