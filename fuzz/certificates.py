@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -124,64 +123,40 @@ def fit_kernel(case: KernelCase, solver: str) -> Fit:
 Trained = tuple[Any, np.ndarray, np.ndarray, float, float, str]
 
 
-def train_classifier(case: KernelCase, solver: str) -> Trained:
-    """C-SVC by `train`, ν-SVC by its estimator; signs so that the class +1 is positive."""
+TASKS = {
+    "C-SVC": lambda case: {"C": case.C, "bias": case.bias},
+    "nu-SVC": lambda case: {"nu": case.nu},
+    "epsilon-SVR": lambda case: {"task": "regress", "C": case.C, "epsilon": case.epsilon, "bias": case.bias},
+    "nu-SVR": lambda case: {"task": "regress", "C": case.C, "nu": case.nu},
+    "one-class": lambda case: {"task": "novelty", "nu": case.nu},
+}  # what `train` is asked for
+
+
+def trained_on(case: KernelCase, solver: str) -> Any:
+    """The result of `train`."""
     import maxmargin
 
-    if case.formulation == "C-SVC":
-        result = maxmargin.train(
-            case.given, case.y, C=case.C, bias=case.bias, weights=case.weights, solver=solver, tol=case.tol,
-            max_seconds=KERNEL_SECONDS, threads=1, **case.kernel_parameters,
-        )  # fmt: skip
-    else:
-        result = (
-            estimator(maxmargin.NuSVC, case, nu=case.nu).fit(case.given, case.y, sample_weight=case.weights).result_
-        )
-    model: Any = result.model
-    coefficients = np.zeros(len(case.y))
+    return maxmargin.train(
+        case.given, case.y, weights=case.weights, solver=solver, tol=case.tol, max_seconds=KERNEL_SECONDS, threads=1,
+        **case.kernel_parameters, **TASKS[case.formulation](case),
+    )  # fmt: skip
+
+
+def train_classifier(case: KernelCase, solver: str) -> Trained:
+    """C-SVC and ν-SVC; signs so that the class +1 is positive."""
+    result = trained_on(case, solver)
+    model, coefficients = result.model, np.zeros(len(case.y))
     coefficients[model.support] = -model.dual_coef[0]
     return model, coefficients, result.alpha * case.y, -float(model.b[0]), 0.0, result.status.name
 
 
 def train_function(case: KernelCase, solver: str) -> Trained:
-    """ε-SVR, ν-SVR and one-class by their estimators."""
-    import maxmargin
-
-    if case.formulation == "epsilon-SVR":
-        formulation: Any = estimator(maxmargin.SVR, case, C=case.C, epsilon=case.epsilon)
-    elif case.formulation == "nu-SVR":
-        formulation = estimator(maxmargin.NuSVR, case, C=case.C, nu=case.nu)
-    else:
-        formulation = estimator(maxmargin.OneClassSVM, case, nu=case.nu)
-    with dual_variables() as found:
-        formulation.fit(case.given, case.y, sample_weight=case.weights)
-    model, coefficients = formulation.model_, np.zeros(len(case.y))
+    """ε-SVR, ν-SVR and one-class."""
+    result = trained_on(case, solver)
+    model, coefficients = result.model, np.zeros(len(case.y))
     coefficients[model.support] = model.coefficients
-    status = getattr(getattr(formulation, "result_", None), "status", None)
-    name = status.name if status is not None else "CONVERGED" if formulation.fit_status_ == 0 else "NOT CONVERGED"
-    signed = signed_variables(case, found[0]) if found else coefficients
-    return model, coefficients, signed, float(model.b), float(model.width), name
-
-
-@contextmanager
-def dual_variables() -> Iterator[list[np.ndarray]]:
-    """The dual variables with the best bound, which these estimators compute but do not keep."""
-    from maxmargin.estimators import kernel_machine
-
-    found, original = list[np.ndarray](), getattr(kernel_machine, "function_of", None)
-    if original is None:  # then the coefficients of the model must do
-        yield found
-        return
-
-    def keeping(rows: Any, kernel: Any, outcome: Any, *rest: Any, **named: Any) -> Any:
-        found.append(outcome.alpha)
-        return original(rows, kernel, outcome, *rest, **named)
-
-    kernel_machine.function_of = keeping
-    try:
-        yield found
-    finally:
-        kernel_machine.function_of = original
+    signed = signed_variables(case, result.alpha)
+    return model, coefficients, signed, float(model.b), float(model.width), result.status.name
 
 
 def signed_variables(case: KernelCase, beta: np.ndarray) -> np.ndarray:
@@ -190,14 +165,6 @@ def signed_variables(case: KernelCase, beta: np.ndarray) -> np.ndarray:
     if case.formulation == "one-class":
         return beta
     return beta[:n] + (beta[n:] if case.formulation == "epsilon-SVR" else -beta[n:])
-
-
-def estimator(kind: Any, case: KernelCase, **own: Any) -> Any:
-    """An estimator with the settings of the case."""
-    return kind(
-        kernel=case.kernel, gamma=case.gamma, degree=case.degree, coef0=case.coef0, tol=case.tol,
-        max_seconds=KERNEL_SECONDS, threads=1, **own,
-    )  # fmt: skip
 
 
 def sklearn_primal(case: KernelCase) -> Value:

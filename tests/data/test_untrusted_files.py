@@ -19,8 +19,8 @@ from safetensors.numpy import save_file
 from scipy import sparse
 
 import maxmargin
-from maxmargin import training
 from maxmargin.cli import run
+from maxmargin.data import examples
 from maxmargin.data.open_source import open_source
 from maxmargin.data.tables import parquet_pages
 from maxmargin.errors import DataError, FileError, MaxmarginError
@@ -819,7 +819,7 @@ def test_memory_that_is_not_there_is_said_with_the_number(monkeypatch):
     def fail(*_):
         raise MemoryError("Unable to allocate 9.1 TiB for an array")
 
-    monkeypatch.setattr(training, "squared_norms", fail)
+    monkeypatch.setattr(examples, "squared_norms", fail)
     refused(
         [[0.0], [1.0]], [0, 1], match=r"out of memory \(Unable to allocate 9\.1 TiB for an array; .* are free\): give"
     )

@@ -117,19 +117,19 @@ def test_wide_sparse_rows_are_not_written_out():
 
 def test_the_time_of_the_features_counts(monkeypatch):
     """What the features have taken is no longer there for the machine, and is in the seconds of the result."""
-    made, train, given = Approximation.features, training.train, []
+    made, fit_linear, given = Approximation.features, training.fit_linear, []
 
     def slowly(*arguments):
         time.sleep(0.2)
         return made(*arguments)
 
-    def watched(*arguments, **settings):
-        given.append(settings["max_seconds"])
-        return train(*arguments, **settings)
+    def watched(data, settings, metadata):
+        given.append(settings.max_seconds)
+        return fit_linear(data, settings, metadata)
 
     monkeypatch.setattr(Approximation, "features", slowly)
-    monkeypatch.setattr(training, "train", watched)
-    result = train(X[two], y[two], kernel="gaussian", approx="nystrom", components=20, max_seconds=1000.0)
+    monkeypatch.setattr(training, "fit_linear", watched)
+    result = training.train(X[two], y[two], kernel="gaussian", approx="nystrom", components=20, max_seconds=1000.0)
     assert given[0] <= 999.8
     assert result.seconds >= 0.2 + result.parts[0].seconds
 
@@ -238,7 +238,7 @@ def test_bad_input_gets_one_line(settings, said):
 def test_what_svc_cannot_do_with_it_is_said():
     with pytest.raises(ParameterError, match="'ovo' is for the kernel itself"):
         SVC(approx="nystrom", decision_function_shape="ovo").fit(X, y)
-    with pytest.raises(ParameterError, match="probability is for the kernel itself"):
+    with pytest.raises(ParameterError, match="probability is for kernels"):
         SVC(approx="nystrom", probability=True).fit(X, y)
     with pytest.raises(ParameterError, match="seed=-1 must be"):
         SVC(approx="nystrom", random_state=-1).fit(X, y)

@@ -195,7 +195,7 @@ def test_rooms_of_different_types_are_apart():
     assert np.shares_memory(a, room("test", (2, 2), np.dtype(np.float32)))
 
 
-@pytest.mark.parametrize(("limit", "used"), cores.USED.items())
+@pytest.mark.parametrize(("limit", "used"), cores.CONTAINER_USAGE.items())
 def test_a_container_has_no_more_memory_than_it_is_allowed(limit, used, tmp_path, monkeypatch):
     monkeypatch.setattr(cores, "CONTAINER_LIMITS", (tmp_path / limit, tmp_path / "none" / limit))
     whole = free_memory()
@@ -208,7 +208,7 @@ def test_a_container_has_no_more_memory_than_it_is_allowed(limit, used, tmp_path
     assert free_memory() > 0.5 * whole
 
 
-@pytest.mark.parametrize("limit", cores.USED)
+@pytest.mark.parametrize("limit", cores.CONTAINER_USAGE)
 def test_the_memory_of_a_container_is_its_limit(limit, tmp_path, monkeypatch):
     monkeypatch.setattr(cores, "CONTAINER_LIMITS", (tmp_path / limit, tmp_path / "none" / limit))
     assert cores.total_memory() == cores.physical_memory()

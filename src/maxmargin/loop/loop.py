@@ -110,7 +110,7 @@ class Loop:
 
     def run_to_the_end(self) -> Status:
         """Advance and certify until there is a reason to stop."""
-        status = self.met_already() or self.end_asked()
+        status = self.met_already() or (self.end_asked() if self.problem.immediate else None)
         while status is None:
             ended, beyond = self.advance()
             status = beyond or self.look() or self.conclude(ended) or self.end_asked()
