@@ -96,7 +96,10 @@ def load_run(path: Path, solver: Solver, problem: Any, identity: dict[str, Any])
             run.best = best_in(tensors, metadata, problem)
             if run.history and not run.best:
                 raise ValueError("it has certificates and no best model")
-        return replace(run, **metadata["loop"])
+        run = replace(run, **metadata["loop"])
+        if not problem.immediate:
+            run.stale = 0  # what it had proved is not there to be compared with
+        return run
 
 
 def best_in(tensors: dict[str, np.ndarray], metadata: dict[str, Any], problem: Any) -> Certified | None:

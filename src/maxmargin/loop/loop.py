@@ -88,9 +88,7 @@ class Loop:
         self.certifying = 0.0
         self.shown, self.counted, self.rate = self.clock.started, 0, 0.0
         self.blur = 0.0
-        self.resumable: RunState | None = (
-            None  # what a checkpoint keeps instead of a run whose first step was cut short
-        )
+        self.resumable: RunState | None = None  # saved in place of a run whose first step was cut short
 
     @property
     def epochs(self) -> float:
@@ -110,7 +108,9 @@ class Loop:
 
     def run_to_the_end(self) -> Status:
         """Advance and certify until there is a reason to stop."""
-        status = self.met_already() or (self.end_asked() if self.problem.immediate else None)
+        status = None  # a stream that is resumed proves anew what it had proved
+        if self.problem.immediate:
+            status = self.met_already() or self.end_asked()
         while status is None:
             ended, beyond = self.advance()
             status = beyond or self.look() or self.conclude(ended) or self.end_asked()

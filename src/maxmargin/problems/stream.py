@@ -234,8 +234,10 @@ class Stream:
             )
         self.proved = True
         self.width = self.width / NARROWER if self.offered.at_an_end else max(self.width * NARROWER, NARROWEST)
-        self.b = self.offered.b
-        return Certified(self.point[:d], self.b, alpha, self.offered.certificate())
+        self.b, found = self.offered.b, self.offered.certificate()
+        if np.isnan(found.primal) or np.isnan(found.dual):  # numbers that overflow prove nothing
+            found = Certificate(np.inf, -np.inf)
+        return Certified(self.point[:d], self.b, alpha, found)
 
     def kept_aside(self, found: Certified) -> Certified:
         """The same point with its w in a file: the next offer overwrites the vector."""
