@@ -9,8 +9,6 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from maxmargin.system.threads import all_cores
-
 ENDINGS = ("", ".xz", ".bz2", ".gz", ".zst")
 ROOT = Path(__file__).parent.parent
 DATA = ROOT.parent / "shared" / "data"
@@ -22,6 +20,8 @@ def found(name: str, folder: Path) -> Path | None:
 
 
 def machine() -> str:
+    from maxmargin.system.threads import all_cores  # not where another version is measured
+
     return f"{processor()}, {all_cores()} cores, {platform.system()}, Python {platform.python_version()}"
 
 
