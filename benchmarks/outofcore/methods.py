@@ -24,8 +24,8 @@ import maxmargin
 from maxmargin.data.expand import find_expansion
 from maxmargin.data.files import COPIES, Files
 from maxmargin.data.open_source import files_of
-from maxmargin.loop.streaming import PIECES
 from maxmargin.problems.losses import find_loss
+from maxmargin.problems.stream import PIECES
 from maxmargin.problems.streamed import Streamed
 from maxmargin.system.budget import Budget
 from maxmargin.system.buffers import tidy
