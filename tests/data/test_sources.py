@@ -18,6 +18,7 @@ from maxmargin.data.collect import collect
 from maxmargin.data.open_source import open_source
 from maxmargin.data.rows import Csr, Dense
 from maxmargin.data.tables.block_file import convert
+from maxmargin.data.tables.source import array_of
 from maxmargin.errors import DataError, FileError, ParameterError
 from maxmargin.system.threads import in_order
 
@@ -376,3 +377,15 @@ def test_a_pipe_is_predicted_and_not_trained_on_twice(tmp_path):
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "is no file that can be read more than once" in done.stderr
+
+
+@pytest.mark.parametrize("column", [
+    pa.array([1.0, 2.0, 3.0]), pa.array([1, 2, 3], pa.int8()), pa.array([1.0, 2.0, 3.0], pa.float16()),
+    pa.array([5.0, 1.0, 2.0, 3.0, 5.0]).slice(1, 3), pa.array([], pa.float64()), pa.array([True, False]),
+    pa.Array.from_buffers(pa.float64(), 2, [None, pa.py_buffer(bytes(19))]),
+    pa.array(["a", "b", "a", "a"]).dictionary_encode(), pa.array(["a", "b"]).dictionary_encode(),
+    pa.array(["x", "a", "b", "a", "a", "y"]).dictionary_encode().slice(1, 4), pa.array(["a", "b"]),
+], ids=str)  # fmt: skip
+def test_a_column_is_the_array_that_pyarrow_makes_of_it(column):
+    np.testing.assert_array_equal(array_of(column), np.asarray(column.to_pylist(), dtype=array_of(column).dtype))
+    assert array_of(column).tolist() == column.to_pylist()

@@ -338,9 +338,9 @@ def array_of(column: Any) -> np.ndarray:
 
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         numbers, dtype = column.buffers()[1], np.dtype(column.type.to_pandas_dtype())
-        if numbers is None:
+        if numbers is None or len(column) == 0:
             return np.zeros(0, dtype)
-        return np.frombuffer(numbers, dtype)[column.offset : column.offset + len(column)]
+        return np.frombuffer(numbers, dtype, count=len(column), offset=column.offset * dtype.itemsize)
     if pa.types.is_dictionary(column.type):
         if 2 * len(column.dictionary) <= len(column):
             return np.asarray(np.array(column.dictionary.to_pylist())[array_of(column.indices)])
