@@ -10,11 +10,11 @@ __version__ = "0.2.0"
 
 # Public names and where they live: imported when first used, so that `import maxmargin` costs nothing.
 _HOMES = {
-    "train": "maxmargin.training",
+    "train": "maxmargin.training.train",
     "Result": "maxmargin.results",
     "path": "maxmargin.regularisation_path",
-    "race": "maxmargin.racing",
-    "Race": "maxmargin.racing",
+    "race": "maxmargin.racing.race",
+    "Race": "maxmargin.racing.race",
     "LinearModel": "maxmargin.models.linear",
     "load": "maxmargin.models.linear",
     "write_libsvm_model": "maxmargin.models.libsvm",
@@ -69,12 +69,12 @@ if TYPE_CHECKING:
     from maxmargin.models.linear import LinearModel as LinearModel
     from maxmargin.models.linear import load as load
     from maxmargin.problems.certificate import Certificate as Certificate
-    from maxmargin.racing import Race as Race
-    from maxmargin.racing import race as race
+    from maxmargin.racing.race import Race as Race
+    from maxmargin.racing.race import race as race
     from maxmargin.regularisation_path import path as path
     from maxmargin.results import Result as Result
     from maxmargin.status import Status as Status
-    from maxmargin.training import train as train
+    from maxmargin.training.train import train as train
 
 
 def __getattr__(name: str) -> Any:

@@ -130,11 +130,7 @@ def time_shares(limits: Limits, parts: int) -> Iterator[Limits]:
     """The limits of each problem: an equal share of what time is left, so that none goes without."""
     began = time.perf_counter()
     for remaining in range(parts, 0, -1):
-        if limits.max_seconds is None:
-            yield limits
-        else:
-            left = limits.max_seconds - (time.perf_counter() - began)
-            yield replace(limits, max_seconds=max(left, 0.0) / remaining)
+        yield limits.after(time.perf_counter() - began, part=1.0 / remaining)
 
 
 def own_file(keeping: Keeping, part: int, parts: int) -> Keeping:

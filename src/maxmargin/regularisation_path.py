@@ -20,7 +20,7 @@ from maxmargin.settings.settings import settings_of
 from maxmargin.solvers import STREAMING_SOLVERS
 from maxmargin.system.threads import in_turn, on_threads
 from maxmargin.system.values import is_number
-from maxmargin.training import examples_for, fit_examples
+from maxmargin.training.train import examples_for, fit_examples
 
 SMALL = 4_000_000  # values: more of them keep all threads busy with one C
 CS = tuple(float(C) for C in np.logspace(-2, 2, 9))

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.columns import column_to_blame
+from maxmargin.data.examples import Examples
 from maxmargin.data.labels import sides, signs
 from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.record import Record
@@ -22,7 +24,7 @@ class Result:
 
     `alpha` has one dual variable for each example; for more than two classes, one row of them for each class, or with a
     kernel for each pair of classes. `parts` holds the outcome of each two-class problem: one, or as many as these rows;
-    `certificate`, `seconds`, `epochs` are their sums, `status` is the worst among them. With `probability` the machines
+    `certificate`, `seconds`, `epochs` are their sums, `status` is the worst among them. With `probability` the fits
     from which probabilities are learnt count in `seconds` and `status` too; with `approx`, the features in `seconds`.
     """
 
@@ -94,3 +96,10 @@ def together(model: Model, parts: Sequence[Outcome], solver: str, why: str) -> R
 def worst(parts: Sequence[Outcome]) -> Status:
     """The worst among their endings."""
     return max((part.status for part in parts), key=SEVERITY.index)
+
+
+def explained(result: Result, data: Examples) -> Result:
+    """The result, with the column to blame where rounding ended the training."""
+    if result.status is Status.ROUNDING:
+        result.reason = column_to_blame(data.rows, data.names)
+    return result

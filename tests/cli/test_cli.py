@@ -247,7 +247,7 @@ def test_a_bug_of_ours_is_one_line_too(here, capsys, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("maxmargin.training.train", broken)
+    monkeypatch.setattr("maxmargin.train", broken)
     assert "internal error, RuntimeError: boom" in fails(["train", "data.svm"], capsys)
 
 

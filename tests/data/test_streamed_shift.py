@@ -11,7 +11,6 @@ from problems import timestamps
 from scipy import sparse
 
 import maxmargin
-from maxmargin import streamed_training
 from maxmargin.cli import run
 from maxmargin.data.columns import centre_of, shifted
 from maxmargin.data.far_columns import Shift, first_far
@@ -24,6 +23,7 @@ from maxmargin.problems.losses import find_loss
 from maxmargin.problems.streamed import Streamed, find_shift
 from maxmargin.status import Status
 from maxmargin.system.tensor_file import read_tensors, write_tensors
+from maxmargin.training import streamed
 
 SOLVERS = ("cached_loops", "block_minimization", "selective_blocks")
 KINDS = ("svm", "svm.zst", "csv", "parquet", "arrow", "npy")
@@ -112,13 +112,13 @@ def test_more_than_two_classes_share_one_centre(tmp_path, monkeypatch):
     X, _ = timestamps(28)
     y = np.argmax(X[:, 1:], axis=1)
     maxmargin.write(tmp_path / "rows.svm", X, y)
-    found, readings = streamed_training.find_shift, []
+    found, readings = streamed.find_shift, []
 
     def noting(*given):
         readings.append(found(*given))
         return readings[-1]
 
-    monkeypatch.setattr(streamed_training, "find_shift", noting)
+    monkeypatch.setattr(streamed, "find_shift", noting)
     there = maxmargin.train(tmp_path / "rows.svm", tol=1e-7, **SAME)
     here = maxmargin.train(X, y, tol=1e-9)
     assert there.status is Status.CONVERGED
@@ -133,8 +133,8 @@ def test_a_class_that_was_stopped_before_it_knew_the_centre_decides_as_it_did(tm
     convert_to = tmp_path / "rows.arrow"
     maxmargin.write(tmp_path / "rows.svm", X, y)
     convert(open_source(tmp_path / "rows.svm"), convert_to)
-    found, answers = streamed_training.find_shift, [None]
-    monkeypatch.setattr(streamed_training, "find_shift", lambda *given: answers.pop() if answers else found(*given))
+    found, answers = streamed.find_shift, [None]
+    monkeypatch.setattr(streamed, "find_shift", lambda *given: answers.pop() if answers else found(*given))
     result = maxmargin.train(convert_to, max_epochs=200, **SAME)
     assert result.parts[0].certificate.primal == np.inf
     assert result.certificate.primal == np.inf
@@ -154,7 +154,7 @@ def test_a_run_that_was_interrupted_goes_on_around_its_centre(solver, tmp_path, 
     def again(*_):
         raise AssertionError("the checkpoint knows the centre")
 
-    monkeypatch.setattr(streamed_training, "find_shift", again)
+    monkeypatch.setattr(streamed, "find_shift", again)
     result = maxmargin.train(tmp_path / "rows.svm", resume=True, **same)
     assert result.status is Status.CONVERGED
     assert result.history[: len(first.history)] == first.history

@@ -98,7 +98,6 @@ SPOIL = """
 import sys
 import numpy as np, pyarrow as pa
 import maxmargin
-from maxmargin import training
 from maxmargin.data.tables.block_file import convert
 from maxmargin.data.open_source import open_source
 from maxmargin.system.tensor_file import digest, read_tensors, write_tensors

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin
-from maxmargin import SVC, ApproximateModel, FileError, MaxmarginError, ParameterError, training
+from maxmargin import SVC, ApproximateModel, FileError, MaxmarginError, ParameterError, train
 from maxmargin.cli import run
 from maxmargin.data.pick import pick
 from maxmargin.data.rows import count_rows
@@ -19,6 +19,7 @@ from maxmargin.kernels.approximation import Approximation
 from maxmargin.kernels.feature_maps import fourier_map, nystrom_map, transform
 from maxmargin.kernels.functions import Gaussian, Linear, Polynomial
 from maxmargin.kernels.landmarks import WAYS, landmarks_of, leverage
+from maxmargin.training import approximate
 
 digits = load_digits()
 X, y = digits.data[:800] / 16.0, digits.target[:800]
@@ -117,7 +118,7 @@ def test_wide_sparse_rows_are_not_written_out():
 
 def test_the_time_of_the_features_counts(monkeypatch):
     """What the features have taken is no longer there for the machine, and is in the seconds of the result."""
-    made, fit_linear, given = Approximation.features, training.fit_linear, []
+    made, fit_linear, given = Approximation.features, approximate.fit_linear, []
 
     def slowly(*arguments):
         time.sleep(0.2)
@@ -128,8 +129,8 @@ def test_the_time_of_the_features_counts(monkeypatch):
         return fit_linear(data, settings, metadata)
 
     monkeypatch.setattr(Approximation, "features", slowly)
-    monkeypatch.setattr(training, "fit_linear", watched)
-    result = training.train(X[two], y[two], kernel="gaussian", approx="nystrom", components=20, max_seconds=1000.0)
+    monkeypatch.setattr(approximate, "fit_linear", watched)
+    result = train(X[two], y[two], kernel="gaussian", approx="nystrom", components=20, max_seconds=1000.0)
     assert given[0] <= 999.8
     assert result.seconds >= 0.2 + result.parts[0].seconds
 

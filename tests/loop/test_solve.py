@@ -16,7 +16,7 @@ from maxmargin.loop.solve import solve
 from maxmargin.loop.stopping import Limits
 from maxmargin.solvers import SOLVERS
 from maxmargin.status import ADVICE, SEVERITY, Status
-from maxmargin.training import train
+from maxmargin.training.train import train
 
 
 def slow_problem(bias="free", loss="hinge", n=3000, C=1e4):

@@ -132,7 +132,7 @@ def test_a_balanced_point_is_left_as_it_is():
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 @every_bias
 def test_a_primal_optimum_of_a_smooth_loss_certifies_itself(loss, bias):
-    from maxmargin.training import train
+    from maxmargin.training.train import train
 
     X, y = overlapping(n=40)
     model = train(X, y, loss=loss, bias=bias, tol=1e-13).model

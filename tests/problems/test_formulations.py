@@ -18,7 +18,7 @@ from maxmargin.problems.kernel import KernelProblem, best_offsets, bias_and_widt
 from maxmargin.problems.kernel_certificate import certify_kernel
 from maxmargin.solvers.kernel.smo import Smo
 from maxmargin.status import Status
-from maxmargin.training import train
+from maxmargin.training.train import train
 
 rng = np.random.default_rng(1)
 n = 120

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from maxmargin.parameters import PARAMETERS
+from maxmargin.settings.parameters import PARAMETERS
 
 DataFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="LIBSVM text (also .gz .bz2 .xz .zst), CSV, Parquet, Arrow or .npy.")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maxmargin.cli.options import DataFile, Json, Quiet, parsed, takes, values_of
-from maxmargin.parameters import IN_A_RACE, PARAMETERS
+from maxmargin.settings.parameters import IN_A_RACE, PARAMETERS
 
 if TYPE_CHECKING:
-    from maxmargin.racing import Lap, Race
+    from maxmargin.racing.race import Lap, Race
 
 STOPPED_EARLY = 3
 NOTHING = "—"
@@ -39,10 +39,10 @@ def race(
     """
     import json as jsonlib
 
-    from maxmargin import racing
+    import maxmargin
     from maxmargin.cli.progress import progress
     from maxmargin.cli.summary import finite
-    from maxmargin.race_plot import check_picture
+    from maxmargin.racing.plot import check_picture
     from maxmargin.system.atomic_files import check_apart
 
     force = given.pop("force")
@@ -51,7 +51,7 @@ def race(
         check_apart(test, plot)
         check_picture(plot, force)
     with progress(given["tol"], quiet) as show:
-        found = racing.race(
+        found = maxmargin.race(
             file, solvers=[entrant(one) for one in solvers.split(",")], test=test, holdout=holdout, positive=positive,
             callback=lambda name, record: show(replace(record, problem=name)), **values_of(given),
         )  # fmt: skip

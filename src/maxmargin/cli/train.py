@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from maxmargin.cli.options import DataFile, Json, Labels, Quiet, takes, values_of
-from maxmargin.parameters import PARAMETERS
+from maxmargin.settings.parameters import PARAMETERS
 
 STOPPED_EARLY = 3
 COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
@@ -33,7 +33,7 @@ def train(
     the same problem; a checkpoint replaces only one of the same run. Exit code: 0 converged (or the solver's own
     rule ended it), 1 error, 3 stopped early or without an answer, 143 stopped by SIGTERM.
     """
-    from maxmargin import training
+    import maxmargin
     from maxmargin.cli import complain
     from maxmargin.cli.better_model import place_for
     from maxmargin.cli.progress import progress
@@ -49,7 +49,7 @@ def train(
     check_replaces_model(target, force)
     given["force"] = force and checkpoint is not None
     with progress(given.get("tol", PARAMETERS["tol"].default), quiet) as show:
-        result = training.train(file, labels, callback=show, **values_of(given))
+        result = maxmargin.train(file, labels, callback=show, **values_of(given))
     place = target if force else place_for(result.model, target)
     result.model.save(place, force)
     if place != target:

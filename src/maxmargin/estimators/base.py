@@ -23,7 +23,7 @@ from maxmargin.loop.interrupts import postponed
 from maxmargin.results import Result
 from maxmargin.settings.checks import CHECKS
 from maxmargin.status import Status
-from maxmargin.training import train
+from maxmargin.training.train import train
 
 ROWS: dict[str, Any] = {
     "accept_sparse": "csr",

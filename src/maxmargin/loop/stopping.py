@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 
 import numpy as np
@@ -21,6 +21,12 @@ class Limits:
     tol: float = 1e-4
     max_seconds: float | None = None
     max_epochs: float | None = None
+
+    def after(self, spent: float, part: float = 1.0) -> Limits:
+        """The limits with a part of the time that is left after so many seconds."""
+        if self.max_seconds is None:
+            return self
+        return replace(self, max_seconds=part * max(self.max_seconds - spent, 0.0))
 
     def reached(self, seconds: float, epochs: float, interrupt: Event) -> Status | None:
         """Whether an interrupt or a limit ends the run."""

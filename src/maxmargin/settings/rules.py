@@ -10,8 +10,8 @@ import numpy as np
 from maxmargin.data.expand import Kmers, find_expansion
 from maxmargin.data.files import is_file
 from maxmargin.kernels.functions import NAMES, has_parameter
-from maxmargin.parameters import is_given
 from maxmargin.problems.linear import penalty
+from maxmargin.settings.parameters import is_given
 
 Values = Mapping[str, Any]
 Rule = Callable[[str, Values], str]

@@ -14,9 +14,9 @@ from maxmargin.errors import ParameterError
 from maxmargin.kernels.approximation import Approximation, checked_approximation
 from maxmargin.loop.saving import Keeping
 from maxmargin.loop.stopping import Limits
-from maxmargin.parameters import PARAMETERS, is_given
 from maxmargin.problems.linear import penalty
 from maxmargin.settings.checks import CHECKS, checked_keeping, checked_limits
+from maxmargin.settings.parameters import PARAMETERS, is_given
 from maxmargin.settings.rules import RULES, Values, is_exact_kernel
 from maxmargin.solvers import find_solver
 from maxmargin.system.budget import Budget, checked_memory

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.choose import ASKED
 from maxmargin.data.columns import column_to_blame
 from maxmargin.data.expand import Expansion
 from maxmargin.data.far_columns import Shift
@@ -80,17 +81,16 @@ class StreamedTask:
         return self.settings.expansion
 
 
-def train_streamed(settings: Settings, files: Files) -> Result:
+def fit_streamed(settings: Settings, files: Files) -> Result:
     """Two classes as they come; for more, all labels are looked up first, then one is trained after the other."""
     name = "cached_loops" if settings.solver == "auto" else settings.solver
     method: Any = find_solver(name, settings.options)
     identity = files.identity if settings.checkpoint is not None else ""
     task = StreamedTask(settings, files.source, method, settings.limits, files.budget, settings.keeping, identity)
-    began, limit = time.perf_counter(), task.limits.max_seconds
+    began = time.perf_counter()
     with postponed(), as_blocks(task) as ready:  # the temporary block file goes before a signal ends the process
         splitting = time.perf_counter() - began
-        limits = task.limits if limit is None else replace(task.limits, max_seconds=max(limit - splitting, 0.0))
-        result = trained(replace(ready, limits=limits))
+        result = trained(replace(ready, limits=task.limits.after(splitting)))
     result.seconds += splitting
     result.model.training["splitting"] = splitting
     result.reason = blame(task, result, files.column_names)
@@ -141,16 +141,14 @@ def one_after_another(
     task: StreamedTask, problem: Streamed, classes: np.ndarray, interrupt: Event, began: float
 ) -> list[StreamedOutcome]:
     """Each class against the rest."""
-    limits = task.limits
-    if limits.max_seconds is not None:
-        limits = replace(limits, max_seconds=max(limits.max_seconds - (time.perf_counter() - began), 0.0))
     sides = [TwoSides(problem.source.name, label) for label in classes.tolist()]
     for number, side in enumerate(sides):
         own = own_file(task.keeping, number, len(sides))
         if own.checkpoint is not None and not own.force:
             identity = fingerprint_of(problem, side, repr(task.method), int(task.settings.seed))
             check_own(own.checkpoint, KIND, identity)
-    return solved(replace(task, limits=limits), problem, sides, interrupt)
+    left = task.limits.after(time.perf_counter() - began)
+    return solved(replace(task, limits=left), problem, sides, interrupt)
 
 
 def solved(task: StreamedTask, problem: Streamed, sides: list[TwoSides], interrupt: Event) -> list[StreamedOutcome]:
@@ -238,7 +236,7 @@ def result_of(
         shift.centre(d) if shift else None,
     )
     assert len(sides(classes)) == len(parts)
-    result = together(model, parts, task.method.name, WHY if task.settings.solver == "auto" else "you asked for it")
+    result = together(model, parts, task.method.name, WHY if task.settings.solver == "auto" else ASKED)
     model.training |= {"status": result.status.value, "epochs": result.epochs}
     return result
 

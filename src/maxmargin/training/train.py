@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from maxmargin.choose import choose
-from maxmargin.data.columns import column_to_blame, shifted
 from maxmargin.data.examples import Examples, examples_in, examples_of
 from maxmargin.data.files import Files, is_file
-from maxmargin.data.labels import sides, signs
-from maxmargin.data.pick import pick
-from maxmargin.data.rows import count_columns, count_stored
+from maxmargin.data.rows import count_columns
 from maxmargin.data.take import take
-from maxmargin.errors import ParameterError, RefusedError
-from maxmargin.kernel_training import train_with_kernel
-from maxmargin.kernels.approximation import Approximation
-from maxmargin.kernels.feature_maps import transform
-from maxmargin.kernels.functions import Kernel, find_kernel, kernel_centre
-from maxmargin.loop.interrupts import noticed
+from maxmargin.errors import RefusedError
+from maxmargin.kernels.functions import find_kernel
 from maxmargin.loop.loop import Callback
-from maxmargin.models.approximate import ApproximateModel
-from maxmargin.models.linear import LinearModel
-from maxmargin.multiclass import Run, each_against_rest, solve_all
-from maxmargin.problems.certificate import Point
-from maxmargin.problems.linear import Problem, check_both_classes, checked_weights, pose
-from maxmargin.results import Result, joined
+from maxmargin.problems.linear import checked_weights
+from maxmargin.results import Result, explained
 from maxmargin.settings.settings import Settings, checked_settings
-from maxmargin.solvers import STREAMING_SOLVERS, find_solver
-from maxmargin.status import Status
-from maxmargin.streamed_training import train_streamed
-from maxmargin.system.budget import check_features
+from maxmargin.solvers import STREAMING_SOLVERS
 from maxmargin.system.memory_errors import memory_errors
+from maxmargin.training.approximate import fit_features
+from maxmargin.training.kernel import fit_kernel
+from maxmargin.training.linear import fit_linear
+from maxmargin.training.streamed import fit_streamed
 
-LEAST_SECONDS = 1e-3  # of a time limit, for the fit itself
-ASKED = "you asked for it"
 IN_MEMORY = ("kernel", "weights", "class_weight", "warm")  # what rows that are streamed do not allow
 
 
@@ -157,7 +143,7 @@ def fit(settings: Settings) -> Result:
     files = files_for(settings)
     if settings.solver in STREAMING_SOLVERS or (settings.solver == "auto" and files.too_large()):
         check_streamed(settings, files)
-        result = train_streamed(settings, files)
+        result = fit_streamed(settings, files)
         result.model.training.update(files.left_out)
         return result
     result = fit_examples(examples_in(files, settings.task), settings)
@@ -210,89 +196,4 @@ def fit_examples(data: Examples, settings: Settings) -> Result:
     if settings.approximation is not None:
         return fit_features(data, kernel, settings.approximation, settings)
     weights = counts * data.class_weights(settings.class_weight)
-    return explained(train_with_kernel(data, kernel, weights, settings), data)
-
-
-def fit_linear(data: Examples, settings: Settings, metadata: dict[str, Any]) -> Result:
-    """Train a linear classifier: one problem for two classes, else one for each class against the rest."""
-    classes, codes = data.classes, data.codes
-    check_features(count_columns(data.rows), len(sides(classes)))
-    problem = pose(
-        data.rows, signs(codes, 1), loss=settings.loss, C=settings.C, lam=settings.lam,
-        weights=weights_of(data, settings), bias=settings.bias, bias_scale=settings.bias_scale,
-        threads=settings.thread_count, squared_norms=data.squared_norms,
-    )  # fmt: skip
-    name, why = choose(problem) if settings.solver == "auto" else (settings.solver, ASKED)
-    problems, C = each_against_rest(problem, classes, codes), settings.penalty(problem.n)
-    with noticed() as interrupt:
-        run = Run(
-            find_solver(name, settings.options), settings.limits, int(settings.seed), settings.callback, interrupt,
-            settings.keeping,
-        )  # fmt: skip
-        parts = solve_all(problems, len(problems), run, starts=starts_of(settings.warm, problem, classes, C))
-    training = {
-        **settings.summary(), "loss": settings.loss, "bias_scale": float(settings.bias_scale), "solver": name, "C": C,
-        "n": problem.n, "d": problem.d, "nnz": problem.nnz, **metadata,
-    }  # fmt: skip
-    return explained(joined(classes, codes, parts, name, why, training, problem.centre), data)
-
-
-def weights_of(data: Examples, settings: Settings) -> np.ndarray | None:
-    """The weight of each example, of its class too; None where all count the same."""
-    if settings.weights is None and settings.class_weight is None:
-        return None
-    return np.asarray(checked_weights(settings.weights, data.codes) * data.class_weights(settings.class_weight))
-
-
-def fit_features(data: Examples, kernel: Kernel, approximation: Approximation, settings: Settings) -> Result:
-    """Train a linear model on features that approximate the kernel."""
-    threads, seed, began = settings.thread_count, int(settings.seed), time.perf_counter()
-    weights = weights_of(data, settings)
-    counts = np.ones(data.n) if weights is None else weights
-    for side in sides(data.classes):
-        check_both_classes(signs(data.codes, side), counts)
-    counted = np.flatnonzero(counts)
-    centre = kernel_centre(kernel, data.rows, balanced=False)
-    every = data.rows if centre is None else shifted(data.rows, centre)
-    rows = every if len(counted) == data.n else pick(every, counted)
-    features = approximation.features(rows, kernel, seed, threads)
-    phi = transform(features, every, threads)
-    spent = time.perf_counter() - began
-    if settings.max_seconds is not None:
-        settings = settings.changed(max_seconds=max(settings.max_seconds - spent, LEAST_SECONDS))
-    result = fit_linear(data.on(phi, threads), settings, {})
-    assert isinstance(result.model, LinearModel)
-    result.seconds += spent
-    result.model = ApproximateModel(features, result.model, centre)
-    result.model.training.update(d=features.d, nnz=count_stored(data.rows), approximation=result.model.approximation)
-    result.why = f"{result.why} (on {result.model.approximation}: the certificate is of that problem)"
-    return result
-
-
-def explained(result: Result, data: Examples) -> Result:
-    """The result, with the column to blame where rounding ended the training."""
-    if result.status is Status.ROUNDING:
-        result.reason = column_to_blame(data.rows, data.names)
-    return result
-
-
-def starts_of(warm: Result | None, problem: Problem, classes: np.ndarray, C: float) -> list[Point] | None:
-    """Where to start each problem: at w, b and alpha, which stays the same part of its box where C is another."""
-    if warm is None:
-        return None
-    if not isinstance(warm, Result):
-        raise ParameterError(f"warm={warm!r} must be what an earlier train returned")
-    alphas = np.atleast_2d(warm.alpha)
-    if any(len(part.w) != problem.d for part in warm.parts):
-        raise ParameterError(
-            f"warm is of {len(warm.parts[0].w)} features, this training of {problem.d}: they must agree"
-        )
-    if alphas.shape != (len(sides(classes)), problem.n):
-        raise ParameterError(
-            f"warm is of {alphas.shape[1]} rows and {len(alphas)} problem(s), this training of {problem.n} and "
-            f"{len(sides(classes))}: warm starts need the same rows and classes"
-        )
-    growth = C / warm.model.training.get("C", C)
-    if not 0.0 < growth < np.inf:
-        growth = 1.0
-    return [Point(part.w, part.b, growth * part.alpha) for part in warm.parts]
+    return explained(fit_kernel(data, kernel, weights, settings), data)

@@ -33,14 +33,15 @@ from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.record import Record
 from maxmargin.loop.solve import solve
 from maxmargin.loop.stopping import Limits
-from maxmargin.parameters import IN_A_RACE, PARAMETERS
 from maxmargin.problems.certificate import Certified
 from maxmargin.problems.linear import Problem, pose
+from maxmargin.settings.parameters import IN_A_RACE, PARAMETERS
 from maxmargin.settings.settings import Settings, settings_of
 from maxmargin.solvers import STREAMING_SOLVERS, find_solver
 from maxmargin.solvers.base import Solver
 from maxmargin.system.values import is_number
-from maxmargin.training import examples_for, files_for, weights_of
+from maxmargin.training.linear import weights_of
+from maxmargin.training.train import examples_for, files_for
 
 FEW = 64  # rows to warm up on
 CLASSES_SHOWN = 8
@@ -114,7 +115,7 @@ class Race:
 
         It replaces only a picture; with `force` any file.
         """
-        from maxmargin.race_plot import draw
+        from maxmargin.racing.plot import draw
 
         draw(self, path, force)
 

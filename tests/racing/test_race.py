@@ -13,12 +13,12 @@ from problems import STORAGES, overlapping
 from scipy import sparse
 
 import maxmargin
-from maxmargin import racing
 from maxmargin.cli import run
 from maxmargin.cli.summary import finite
 from maxmargin.data.take import take
-from maxmargin.race_plot import FLOOR, marks
-from maxmargin.racing import held_out, picked
+from maxmargin.racing import race as racing
+from maxmargin.racing.plot import FLOOR, marks
+from maxmargin.racing.race import held_out, picked
 
 QUICK = {"max_epochs": 8, "max_seconds": None}
 

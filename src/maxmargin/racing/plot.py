@@ -16,7 +16,7 @@ from maxmargin.system.atomic_files import check_writable, replacing
 from maxmargin.system.overwriting import check_replaces, is_picture
 
 if TYPE_CHECKING:
-    from maxmargin.racing import Moment, Race
+    from maxmargin.racing.race import Moment, Race
 
 # Okabe and Ito's colours, which colour-blind eyes can tell apart, without the yellow, which white paper swallows
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")

@@ -14,8 +14,8 @@ from maxmargin import ParameterError
 from maxmargin.cli import run
 from maxmargin.cli.train import train as command
 from maxmargin.estimators.base import NAMES, NEEDS, OWN
-from maxmargin.parameters import IN_A_RACE, PARAMETERS, is_given, names_of
 from maxmargin.settings.checks import CHECKS
+from maxmargin.settings.parameters import IN_A_RACE, PARAMETERS, is_given, names_of
 from maxmargin.settings.rules import RULES
 
 ONLY_PYTHON = {"weights", "callback", "warm"}
@@ -98,7 +98,7 @@ def test_the_command_line_says_the_declared_sentence():
 
 
 def test_the_page_of_train_lists_every_parameter():
-    page = (Path(__file__).parent.parent / "docs" / "training.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text()
     table = page[page.index("| parameter |") : page.index("Every value is checked")]
     assert set(re.findall(r"`(\w+)`", "\n".join(line.split("|")[1] for line in table.splitlines() if line))) == {
         "X", "y", *PARAMETERS,

@@ -1,0 +1,1 @@
+"""Several solvers on one problem, by one clock, and the picture of it."""

@@ -1,0 +1,1 @@
+"""The front door: `train`, and how each kind of model is trained."""

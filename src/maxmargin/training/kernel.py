@@ -1,0 +1,110 @@
+"""Training with a kernel: one problem for each pair of classes; one function for regression and novelty detection."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from maxmargin.choose import ASKED
+from maxmargin.data.columns import shifted
+from maxmargin.data.examples import Examples
+from maxmargin.data.rows import count_columns, count_stored
+from maxmargin.kernels.functions import Kernel, kernel_centre
+from maxmargin.loop.interrupts import noticed
+from maxmargin.loop.outcome import Outcome
+from maxmargin.models.kernel import kernel_model_of
+from maxmargin.models.kernel_function import kernel_function_of
+from maxmargin.multiclass import Pair, Run, pairs_of, solve_all
+from maxmargin.problems.kernel import KernelProblem
+from maxmargin.results import Result, together, worst
+from maxmargin.settings.checks import checked_cache
+from maxmargin.settings.settings import NOVELTY_NU, Settings
+from maxmargin.solvers import find_solver
+from maxmargin.status import Status
+from maxmargin.training.calibration import calibrated
+from maxmargin.training.kernel_task import KernelTask
+
+PAIRS_A_THREAD = 4  # pairs of classes are trained side by side if there are that many for each thread,
+VALUES_A_PAIR = 100_000  # and a pair has that many values: of smaller ones more is Python than computing
+WHY = "pairs of dual variables, in batches that share their rows of the kernel"
+
+
+def fit_kernel(data: Examples, kernel: Kernel, weights: np.ndarray, settings: Settings) -> Result:
+    """Train with a kernel, examples counting by their weights."""
+    balanced = settings.bias == "free" and settings.task != "novelty"
+    centre = kernel_centre(kernel, data.rows, balanced=balanced)
+    rows = data.rows if centre is None else shifted(data.rows, centre)
+    task = KernelTask(settings, rows, kernel, weights, settings.thread_count, checked_cache(settings.cache))
+    solver = find_solver("smo" if settings.solver == "auto" else settings.solver, settings.options, kernel=True)
+    train = classifier if settings.task == "classify" else function
+    with noticed() as interrupt:
+        run = Run(solver, settings.limits, int(settings.seed), settings.callback, interrupt, settings.keeping)
+        return train(data, task, run, centre)
+
+
+def summary(data: Examples, settings: Settings, solver: str, parts: list[Outcome], status: Status) -> dict[str, Any]:
+    """What a model says of its training."""
+    formulation = settings.formulation
+    found: dict[str, Any] = {**settings.summary(), "formulation": formulation, "solver": solver}
+    if settings.task == "classify":
+        found["loss"] = "hinge"
+    if formulation in ("C-SVC", "epsilon-SVR", "nu-SVR"):
+        found["C"] = settings.penalty(data.n)
+    if formulation == "epsilon-SVR":
+        found["epsilon"] = float(settings.epsilon)
+    if formulation in ("nu-SVC", "nu-SVR", "one-class"):
+        found["nu"] = float(NOVELTY_NU if settings.nu is None else settings.nu)
+    sizes = {"n": data.n, "d": count_columns(data.rows), "nnz": count_stored(data.rows)}
+    return {**found, **sizes, "epochs": sum(part.epochs for part in parts), "status": status.value}
+
+
+def why(settings: Settings) -> str:
+    """Why this solver."""
+    return WHY if settings.solver == "auto" else ASKED
+
+
+def classifier(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | None) -> Result:
+    """One problem for each pair of classes; for probabilities, in at most half of the time."""
+    began, probability = time.perf_counter(), task.settings.probability
+    main = replace(run, limits=run.limits.after(0.0, part=0.5)) if probability else run
+    parts = one_against_one(data, task, main)
+    left = run.limits.after(time.perf_counter() - began)
+    sigmoids, folds = calibrated(data, task, replace(run, limits=left)) if probability else (None, [])
+    status = worst([*parts, *folds])
+    training = summary(data, task.settings, run.solver.name, parts, status)
+    model = kernel_model_of(data.rows, data.classes, data.codes, task.kernel, parts, training, sigmoids, centre)
+    result = together(model, parts, run.solver.name, why(task.settings))
+    result.status, result.seconds = status, result.seconds + sum(fold.seconds for fold in folds)
+    if run.keeping.checkpoint is None:
+        result.seconds = time.perf_counter() - began  # pairs may have been trained side by side
+    return result
+
+
+def function(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | None) -> Result:
+    """One function of all examples."""
+    formulation = task.function(data.targets)
+    outcome = run.solve(task.posed(None, formulation, ""))
+    training = summary(data, task.settings, run.solver.name, [outcome], outcome.status)
+    model = kernel_function_of(data.rows, task.kernel, outcome, training, centre)
+    return together(model, [outcome], run.solver.name, why(task.settings))
+
+
+def one_against_one(data: Examples, task: KernelTask, run: Run) -> list[Outcome]:
+    """The outcomes of all pairs, many large ones trained side by side."""
+    count = len(data.classes) * (len(data.classes) - 1) // 2
+    large = 2 * count_stored(task.rows) / len(data.classes) >= VALUES_A_PAIR
+    many = count >= PAIRS_A_THREAD * task.threads and task.kernel.by_products
+    workers = task.threads if many and large else 1
+    pairs = list[Pair]()
+
+    def problems() -> Iterator[KernelProblem]:
+        for pair in pairs_of(data.classes, data.codes, task.weights):
+            pairs.append(pair)
+            yield task.problem(pair, workers=workers)
+
+    outcomes = solve_all(problems(), count, run, workers=workers)
+    return [task.placed(outcome, pair.members) for outcome, pair in zip(outcomes, pairs, strict=True)]

@@ -1,0 +1,84 @@
+"""The problems that training with a kernel poses: of each pair of classes, of each fold, of one function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.pick import pick
+from maxmargin.data.rows import Csr, Dense, Rows
+from maxmargin.data.take import read_only, take
+from maxmargin.kernels.functions import Kernel, Precomputed
+from maxmargin.kernels.points import matrix_of
+from maxmargin.loop.outcome import Outcome
+from maxmargin.multiclass import Pair
+from maxmargin.problems.formulations import c_svc, epsilon_svr, largest_nu, nu_svc, nu_svr, one_class
+from maxmargin.problems.kernel import Formulation, KernelProblem
+from maxmargin.settings.settings import NOVELTY_NU, Settings
+from maxmargin.system.threads import free_memory
+
+
+@dataclass(frozen=True, eq=False)
+class KernelTask:
+    """Rows around their centre, their kernel, a weight for each example, and what is to be trained on them."""
+
+    settings: Settings
+    rows: Rows
+    kernel: Kernel
+    weights: np.ndarray
+    threads: int
+    cache: float | None
+
+    def problem(self, pair: Pair, chosen: np.ndarray | None = None, name: str = "", workers: int = 1) -> KernelProblem:
+        """The problem of a pair of classes, or of some of its examples; a worker has one thread and its share."""
+        members = pair.members if chosen is None else pair.members[chosen]
+        y = pair.y if chosen is None else pair.y[chosen]
+        formulation = self.classifier(y, self.weights[members], pair.classes[::-1], part=chosen is not None)
+        return self.posed(members, formulation, name or pair.name, workers)
+
+    def posed(self, members: np.ndarray | None, formulation: Formulation, name: str, workers: int = 1) -> KernelProblem:
+        """A formulation on some rows, or on all."""
+        whole = members is None or len(members) == len(self.weights)
+        rows = self.rows if whole or members is None else subset(self.rows, members, self.kernel)
+        cache = self.cache
+        if workers > 1:
+            cache = (free_memory() / 4 if cache is None else cache) / workers
+        return KernelProblem(
+            rows, self.kernel, formulation, cache, threads=1 if workers > 1 else self.threads, name=name
+        )
+
+    def classifier(self, y: np.ndarray, weights: np.ndarray, classes: tuple[Any, Any], part: bool) -> Formulation:
+        """C-SVC or ν-SVC; a part of the examples may have a rarer class, for which ν must be smaller."""
+        settings = self.settings
+        if settings.nu is None:
+            return c_svc(y, settings.penalty(len(self.weights)) * weights, settings.bias)
+        return nu_svc(y, weights, min(settings.nu, largest_nu(y, weights)) if part else settings.nu, classes)
+
+    def function(self, targets: np.ndarray) -> Formulation:
+        """ε-SVR, ν-SVR or one-class."""
+        settings = self.settings
+        if settings.task == "novelty":
+            return one_class(self.weights, NOVELTY_NU if settings.nu is None else settings.nu)
+        C = settings.penalty(len(targets)) * self.weights
+        if settings.nu is None:
+            return epsilon_svr(targets, C, float(settings.epsilon), settings.bias)
+        return nu_svr(targets, C, settings.nu)
+
+    def placed(self, outcome: Outcome, members: np.ndarray) -> Outcome:
+        """The same outcome, its coefficients in their places among all rows; of ν-SVC divided by ρ, as LIBSVM does."""
+        rho = -outcome.width if self.settings.nu is not None else 1.0
+        scale = 1.0 / rho if rho > 0.0 else 1.0
+        w, alpha = np.zeros(len(self.weights)), np.zeros(len(self.weights))
+        w[members], alpha[members] = scale * outcome.w, scale * np.abs(outcome.alpha)
+        return replace(outcome, w=w, b=scale * outcome.b, alpha=alpha, width=0.0)
+
+
+def subset(rows: Rows, members: np.ndarray, kernel: Kernel) -> Rows:
+    """Some rows; of a precomputed kernel their columns too."""
+    if not isinstance(kernel, Precomputed):
+        return pick(rows, members)
+    if isinstance(rows, Csr):
+        return take(matrix_of(rows)[members][:, members])
+    return Dense(read_only(rows.values[np.ix_(members, members)]))

@@ -1,0 +1,74 @@
+"""Training a linear classifier on rows in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin.choose import ASKED, choose
+from maxmargin.data.examples import Examples
+from maxmargin.data.labels import sides, signs
+from maxmargin.data.rows import count_columns
+from maxmargin.errors import ParameterError
+from maxmargin.loop.interrupts import noticed
+from maxmargin.multiclass import Run, each_against_rest, solve_all
+from maxmargin.problems.certificate import Point
+from maxmargin.problems.linear import Problem, checked_weights, pose
+from maxmargin.results import Result, explained, joined
+from maxmargin.settings.settings import Settings
+from maxmargin.solvers import find_solver
+from maxmargin.system.budget import check_features
+
+
+def fit_linear(data: Examples, settings: Settings, metadata: dict[str, Any]) -> Result:
+    """Train a linear classifier: one problem for two classes, else one for each class against the rest."""
+    classes, codes = data.classes, data.codes
+    check_features(count_columns(data.rows), len(sides(classes)))
+    problem = pose(
+        data.rows, signs(codes, 1), loss=settings.loss, C=settings.C, lam=settings.lam,
+        weights=weights_of(data, settings), bias=settings.bias, bias_scale=settings.bias_scale,
+        threads=settings.thread_count, squared_norms=data.squared_norms,
+    )  # fmt: skip
+    name, why = choose(problem) if settings.solver == "auto" else (settings.solver, ASKED)
+    problems, C = each_against_rest(problem, classes, codes), settings.penalty(problem.n)
+    with noticed() as interrupt:
+        run = Run(
+            find_solver(name, settings.options), settings.limits, int(settings.seed), settings.callback, interrupt,
+            settings.keeping,
+        )  # fmt: skip
+        parts = solve_all(problems, len(problems), run, starts=starts_of(settings.warm, problem, classes, C))
+    training = {
+        **settings.summary(), "loss": settings.loss, "bias_scale": float(settings.bias_scale), "solver": name, "C": C,
+        "n": problem.n, "d": problem.d, "nnz": problem.nnz, **metadata,
+    }  # fmt: skip
+    return explained(joined(classes, codes, parts, name, why, training, problem.centre), data)
+
+
+def weights_of(data: Examples, settings: Settings) -> np.ndarray | None:
+    """The weight of each example, of its class too; None where all count the same."""
+    if settings.weights is None and settings.class_weight is None:
+        return None
+    return np.asarray(checked_weights(settings.weights, data.codes) * data.class_weights(settings.class_weight))
+
+
+def starts_of(warm: Result | None, problem: Problem, classes: np.ndarray, C: float) -> list[Point] | None:
+    """Where to start each problem: at w, b and alpha, which stays the same part of its box where C is another."""
+    if warm is None:
+        return None
+    if not isinstance(warm, Result):
+        raise ParameterError(f"warm={warm!r} must be what an earlier train returned")
+    alphas = np.atleast_2d(warm.alpha)
+    if any(len(part.w) != problem.d for part in warm.parts):
+        raise ParameterError(
+            f"warm is of {len(warm.parts[0].w)} features, this training of {problem.d}: they must agree"
+        )
+    if alphas.shape != (len(sides(classes)), problem.n):
+        raise ParameterError(
+            f"warm is of {alphas.shape[1]} rows and {len(alphas)} problem(s), this training of {problem.n} and "
+            f"{len(sides(classes))}: warm starts need the same rows and classes"
+        )
+    growth = C / warm.model.training.get("C", C)
+    if not 0.0 < growth < np.inf:
+        growth = 1.0
+    return [Point(part.w, part.b, growth * part.alpha) for part in warm.parts]
