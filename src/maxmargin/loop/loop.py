@@ -5,19 +5,8 @@ It owns the clock, the certificates, the stopping, Ctrl-C, the callback and the 
 A point is offered to its problem, and the problem answers with a certificate: at once where the rows are in memory, at
 the end of a pass where they are streamed. A streamed problem always has a point under way, and nothing else differs.
 
-In memory, when to certify is decided by epochs, never by the clock, so that the same seed stops at the same point:
-after each of the first epochs, then whenever the epochs have grown by 15 %. Certifying costs about a tenth of the time,
-and a run goes at most 15 % beyond the point where it could have stopped. A solver that can tell the gap as it goes,
-roughly, is certified when it thinks that the tolerance is met, and otherwise seldom: its state has the field
-`estimate`.
-
 The best model is the certified point with the lowest primal objective, the best bound the highest dual objective:
 together they are the certificate, whichever epochs they come from.
-
-A problem so small that it takes a few milliseconds is solved beyond the tolerance, until only rounding is left.
-
-A gap of which rounding is more than the tolerance cannot be closed: the run ends as ROUNDING once little else is left
-of it and nothing becomes better.
 """
 
 from __future__ import annotations
@@ -25,8 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import closing
-from copy import deepcopy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from math import log2
 from pathlib import Path
 from threading import Event
@@ -40,25 +28,24 @@ from maxmargin.loop.clock import Clock
 from maxmargin.loop.outcome import Outcome, better, lost, with_zero_alpha
 from maxmargin.loop.record import Record, mistakes_of, reading_of
 from maxmargin.loop.saving import Saving
-from maxmargin.loop.stopping import LEAST_PROGRESS, Limits, hopeless, progressed
+from maxmargin.loop.schedule import Schedule
+from maxmargin.loop.steps import Steps
+from maxmargin.loop.stopping import (
+    STALE_CERTIFICATES,
+    STALE_ESTIMATES,
+    STALE_PASSES,
+    Limits,
+    least_progress,
+    progressed,
+    stuck,
+)
 from maxmargin.problems.certificate import Certificate, Certified, joined
 from maxmargin.problems.linear import Problem
 from maxmargin.problems.separation import verdict
-from maxmargin.solvers.base import Divisible, Learns, Solver
+from maxmargin.solvers.base import Learns, Solver
 from maxmargin.status import Status
 
-SPACING = 1.15  # Growth of the epochs from one certificate to the next: certifying costs about a tenth of the time.
-SPACING_WITH_ESTIMATE = 1.5  # The same for a solver that estimates its gap, and is certified when it has arrived.
-EPOCHS_BEFORE_FIRST = 8.0  # Epochs before the first certificate of such a solver, unless its estimate asks for one.
-STALE_CERTIFICATES = 16  # Certificates without progress that end a run: at a spacing of 1.15, ten times the epochs.
-STALE_ESTIMATES = 6  # The same at a spacing of 1.5.
-STALE_PASSES = 24  # The same for passes over streamed rows, which are evenly spaced.
-STALE_ROUNDING = 2  # The same where rounding is all that is left of the gap.
 SHOWN_SECONDS = 0.5  # Time between two progress reports during a pass.
-LEAST_PROGRESS_IN_ROUNDING = 0.1  # Of the gap: less is no progress where a solver's rounding moves both objectives.
-FREE_GAP = 1e-15  # Relative gap to go on to where that is free: nothing but rounding.
-FREE_WORK = 1_000_000  # Values visited, up to which going on is free: a few milliseconds.
-FREE_EPOCHS = 1000  # The same in epochs, for problems of a few values.
 
 PROVED = (Status.NOT_SEPARABLE, Status.NO_MINIMISER)
 FINAL = (Status.CONVERGED, Status.STALLED, Status.ROUNDING, Status.DIVERGED, *PROVED)
@@ -87,67 +74,32 @@ class Loop:
         self.clock, self.saving = Clock(self.run.seconds), Saving(self.checkpoint)
         self.certifying = 0.0
         self.shown, self.counted, self.rate = self.clock.started, 0, 0.0
-        self.blur = 0.0
-        self.resumable: RunState | None = None  # saved in place of a run whose first step was cut short
+        self.steps = Steps(self.problem, self.solver, self.run, self.limits.max_epochs)
+        self.schedule = Schedule(self.problem, self.run, self.limits.tol, watched=self.watch is not None)
+        self.solver_rounding = 0.0  # of the last certificate: see Certified
 
     @property
     def epochs(self) -> float:
         """Passes over the data so far."""
-        return float(self.run.state.visited / max(self.problem.n, 1))
+        return self.steps.epochs
 
     def go(self, seed: int) -> Outcome:
         """Run to the end; numbers that overflow are for the certificate to see."""
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            if self.problem.immediate:
-                return self.finish(self.run_to_the_end())
-            with closing(self.problem):
-                self.offer()
-                with self.problem.opened(seed):
-                    status = self.run_to_the_end()
-                return self.finish(status)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"), closing(self.problem):
+            status = self.begin()
+            with self.problem.opened(seed):
+                while status is None:
+                    ended, beyond = self.steps.advance()
+                    status = beyond or self.look() or self.conclude(ended) or self.end_asked()
+                    self.save(at_once=status is not None)
+            return self.finish(status)
 
-    def run_to_the_end(self) -> Status:
-        """Advance and certify until there is a reason to stop."""
-        status = None  # a stream that is resumed proves anew what it had proved
+    def begin(self) -> Status | None:
+        """The reason not to begin, if any; a stream that is resumed proves anew what it had proved."""
         if self.problem.immediate:
-            status = self.met_already() or self.end_asked()
-        while status is None:
-            ended, beyond = self.advance()
-            status = beyond or self.look() or self.conclude(ended) or self.end_asked()
-            self.save(at_once=status is not None)
-        return status
-
-    def advance(self) -> tuple[Status | None, Status | None]:
-        """Advance once; a step beyond the epoch limit is taken back, the first is cut short where a solver can.
-
-        Returns the solver's own ending, and EPOCH_LIMIT if the step was taken back or cut short.
-        """
-        run, limit = self.run, self.limits.max_epochs
-        if limit is None:
-            return self.solver.advance(self.problem, run.state, run.rng), None
-        if not self.problem.immediate:
-            assert isinstance(self.solver, Divisible)
-            return self.solver.advance_within(self.problem, run.state, run.rng, limit * self.problem.n), None
-        if self.epochs == 0.0:
-            return self.first_step(limit)
-        state, numbers = copied(run.state), run.rng.bit_generator.state
-        ended = self.solver.advance(self.problem, run.state, run.rng)
-        if self.epochs <= limit:
-            return ended, None
-        run.state, run.rng.bit_generator.state = state, numbers
-        return None, Status.EPOCH_LIMIT
-
-    def first_step(self, limit: float) -> tuple[Status | None, Status | None]:
-        """Advance from the start; what is resumed after a step that was cut short is the start."""
-        run, solver = self.run, self.solver
-        if not isinstance(solver, Divisible):
-            return solver.advance(self.problem, run.state, run.rng), None
-        before = replace(run, state=copied(run.state), rng=deepcopy(run.rng))
-        ended = solver.advance_within(self.problem, run.state, run.rng, limit * self.problem.n)
-        if ended is not Status.EPOCH_LIMIT:
-            return ended, None
-        self.resumable = before
-        return None, ended
+            return self.met_already() or self.end_asked()
+        self.offer()
+        return None
 
     def met_already(self) -> Status | None:
         """A resumed run may hold all that is asked for, or have come to its own end; so may a warm start."""
@@ -186,15 +138,9 @@ class Loop:
         """Certify if it is time to; the reason to stop that this shows, if any."""
         if not self.problem.immediate:
             return self.look_at_stream()
-        run = self.run
-        if not self.due():
+        if not self.schedule.due(self.epochs):
             return None
-        regular = self.epochs >= run.next_certificate
-        if regular:
-            spacing = SPACING_WITH_ESTIMATE if self.estimates else SPACING
-            run.next_certificate = self.epochs + max(1.0, self.epochs * (spacing - 1.0))
-        if self.estimate <= self.goal:  # it was asked for, and if it is not met the next is asked for later
-            run.ask = 0.5 * min(self.estimate, run.ask)
+        regular = self.schedule.plan_next(self.epochs)
         self.offer()
         return self.judge(self.certify(), regular)
 
@@ -228,7 +174,7 @@ class Loop:
         run = self.run
         if lost(self.problem, record.certificate):
             return Status.DIVERGED
-        least = LEAST_PROGRESS_IN_ROUNDING if self.blurred(record) else LEAST_PROGRESS
+        least = least_progress(record.best, self.limits.tol, self.solver_rounding)
         stuck = bool(run.history) and not progressed(run.history[-1].best, record.best, least)
         run.stale = run.stale + regular if stuck else 0  # those that were asked for may be close together
         run.history.append(record)
@@ -236,48 +182,16 @@ class Loop:
             self.interrupt.set()
         if proved := self.proof():
             return proved
-        if self.arrived(record.best):
+        if self.schedule.arrived(record.best, self.epochs):
             return Status.CONVERGED
         return self.stuck(record)
 
     def stuck(self, record: Record) -> Status | None:
-        """Whether nothing has become better for too long; less patience where rounding is all that is left."""
-        beyond = any(hopeless(one, self.limits.tol) for one in (record.certificate, record.best))
-        patience = STALE_ESTIMATES if self.estimates else STALE_CERTIFICATES
-        patience = patience if self.problem.immediate else STALE_PASSES
-        if self.run.stale >= (STALE_ROUNDING if beyond else patience):
-            return Status.ROUNDING if beyond or self.blurred(record) else Status.STALLED
-        return None
-
-    def blurred(self, record: Record) -> bool:
-        """Whether the rounding of a solver's own sums is more than the gap, and so moves both objectives about."""
-        return self.blur > max(self.limits.tol, record.best.relative_gap)
-
-    def arrived(self, best: Certificate) -> bool:
-        """Whether the tolerance is met, and where more is free nothing but rounding is left of the gap."""
-        rest = best.gap - best.rounding
-        return best.meets(self.limits.tol) and rest <= self.goal * best.measure
-
-    def due(self) -> bool:
-        """Whether to certify now: the epochs say so, or the solver thinks that it has arrived."""
-        if self.estimate <= min(self.goal, self.run.ask):
-            return True
-        return self.epochs >= max(self.run.next_certificate, EPOCHS_BEFORE_FIRST if self.estimates else 0.0)
-
-    @property
-    def estimates(self) -> bool:
-        """Whether the solver can tell the gap; a run that is watched is certified as often as any other."""
-        return self.estimate < np.inf and self.watch is None
-
-    @property
-    def estimate(self) -> float:
-        """What the solver thinks of its relative gap."""
-        return float(getattr(self.run.state, "estimate", np.inf))
-
-    @property
-    def goal(self) -> float:
-        """The relative gap to reach: beyond the tolerance where that is free."""
-        return min(self.limits.tol, FREE_GAP) if self.costs_nothing() else self.limits.tol
+        """Whether nothing has become better for too long."""
+        patience = STALE_PASSES
+        if self.problem.immediate:
+            patience = STALE_ESTIMATES if self.schedule.has_estimate else STALE_CERTIFICATES
+        return stuck(record, self.run.stale, patience, self.limits.tol, self.solver_rounding)
 
     def proof(self) -> Status | None:
         """Whether no answer can exist: asked now and then, and always before all seems done."""
@@ -294,11 +208,6 @@ class Loop:
         if proved is Status.NO_MINIMISER and found.certificate.dual > 0.0:  # the infimum is 0
             self.run.best = with_zero_alpha(found)
         return self.conclude(proved)
-
-    def costs_nothing(self) -> bool:
-        """Whether the run has taken so little that going on to the last digit is free."""
-        size = max(self.problem.nnz, self.problem.n)
-        return self.problem.immediate and self.epochs <= FREE_EPOCHS and self.epochs * size <= FREE_WORK
 
     def offer(self) -> None:
         """Offer the point where the solver stands."""
@@ -317,7 +226,7 @@ class Loop:
         self.run.best = better(self.run.best, self.kept(found)) if self.problem.convex else found
         if self.run.best.certificate.dual < 0.0 and self.problem.zero_is_feasible:
             self.run.best = with_zero_alpha(self.run.best)
-        self.found, self.blur = found, found.blur
+        self.found, self.solver_rounding = found, found.solver_rounding
         record = self.record(found.certificate, self.run.best.certificate)
         self.show(record, found)
         return record
@@ -325,10 +234,10 @@ class Loop:
     def kept(self, found: Certified) -> Certified:
         """The point, as it may be kept: a stream uses its arrays again, and puts a better w aside."""
         best = self.run.best
-        if self.problem.immediate or (best and found.certificate.primal >= best.certificate.primal):
+        if best and found.certificate.primal >= best.certificate.primal:
             return found
-        aside: Certified = self.problem.kept_aside(found)
-        return aside
+        kept: Certified = self.problem.kept_aside(found)
+        return kept
 
     def record(self, certificate: Certificate, best: Certificate) -> Record:
         """A line for whoever watches."""
@@ -355,7 +264,7 @@ class Loop:
     def save(self, at_once: bool) -> None:
         """Write the checkpoint if there is one to write and it is time to."""
         if at_once or self.saving.due:
-            run = self.resumable or self.run
+            run = self.steps.resumable or self.run
             run.seconds = self.clock.seconds
             if self.problem.immediate or self.problem.passes:
                 self.saving.save(lambda path: save_run(path, run, self.solver, self.problem, self.identity))
@@ -396,12 +305,6 @@ class Loop:
         return Outcome(
             best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.clock.seconds, history, best.width
         )
-
-
-def copied(state: Any) -> Any:
-    """A state of its own arrays."""
-    arrays = {item.name: getattr(state, item.name) for item in fields(state)}
-    return replace(state, **{name: array.copy() for name, array in arrays.items() if isinstance(array, np.ndarray)})
 
 
 def doublings(epochs: float) -> int:

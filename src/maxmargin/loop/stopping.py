@@ -1,4 +1,8 @@
-"""When a run stops: limits that were set, no progress any more, rounding that hides whatever progress there may be."""
+"""When a run stops: limits that were set, no progress any more, rounding that hides whatever progress there may be.
+
+A gap of which rounding is more than the tolerance cannot be closed: the run ends as ROUNDING once little else is left
+of it and nothing becomes better.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,17 @@ from threading import Event
 
 import numpy as np
 
+from maxmargin.loop.record import Record
 from maxmargin.problems.certificate import Certificate
 from maxmargin.status import Status
 
-LEAST_PROGRESS = 1e-4  # of the gap, from one certificate to the next
-LEAST_CHANGE = 1e-9  # of an objective: less may be rounding
+STALE_CERTIFICATES = 16  # Certificates without progress that end a run: at a spacing of 1.15, ten times the epochs.
+STALE_ESTIMATES = 6  # The same at a spacing of 1.5.
+STALE_PASSES = 24  # The same for passes over streamed rows, which are evenly spaced.
+STALE_ROUNDING = 2  # The same where rounding is all that is left of the gap.
+LEAST_PROGRESS = 1e-4  # Of the gap, from one certificate to the next.
+LEAST_PROGRESS_IN_ROUNDING = 0.1  # The same where a solver's rounding moves both objectives.
+LEAST_CHANGE = 1e-9  # Of an objective: less may be rounding.
 
 
 @dataclass(frozen=True)
@@ -53,3 +63,24 @@ def progressed(before: Certificate, after: Certificate, least: float = LEAST_PRO
 def hopeless(best: Certificate, tol: float) -> bool:
     """Whether rounding alone is more than the tolerance, and what is left beside it is less than it."""
     return bool(np.isfinite(best.gap)) and best.rounding > tol * best.measure and best.only_rounding
+
+
+def only_noise(best: Certificate, tol: float, solver_rounding: float) -> bool:
+    """Whether the rounding of a solver's own sums is more than the gap, and so moves both objectives about."""
+    return solver_rounding > max(tol, best.relative_gap)
+
+
+def least_progress(best: Certificate, tol: float, solver_rounding: float) -> float:
+    """The part of the gap by which a certificate must be better to count as progress."""
+    return LEAST_PROGRESS_IN_ROUNDING if only_noise(best, tol, solver_rounding) else LEAST_PROGRESS
+
+
+def stuck(record: Record, stale: int, patience: int, tol: float, solver_rounding: float) -> Status | None:
+    """Whether nothing has become better for too long; less patience where rounding is all that is left.
+
+    `stale` is the number of certificates without progress.
+    """
+    beyond = any(hopeless(one, tol) for one in (record.certificate, record.best))
+    if stale < (STALE_ROUNDING if beyond else patience):
+        return None
+    return Status.ROUNDING if beyond or only_noise(record.best, tol, solver_rounding) else Status.STALLED

@@ -162,7 +162,7 @@ class Certified:
     certificate: Certificate
     scores: np.ndarray | None = None
     width: float = 0.0
-    blur: float = 0.0  # relative rounding bound of plain float64 sums, such as those of solvers
+    solver_rounding: float = 0.0  # relative rounding bound of plain float64 sums, such as those of solvers
 
 
 def certify(problem: Problem, point: Point) -> Certified:
@@ -207,15 +207,15 @@ def certified_at(
     """Certify (w, b) with its scores f, and α with its w(α). Large rounding bounds are tightened."""
     primal, dual = primal_side(problem, w, b, f), dual_side(problem, alpha, w_dual)
     rounding = primal.rounding + dual.rounding
-    blur = rounding / abs(primal.value)
-    if blur > LARGE_ROUNDING and rounding > LARGE_SHARE * (primal.value - dual.value):
+    relative = rounding / abs(primal.value)
+    if relative > LARGE_ROUNDING and rounding > LARGE_SHARE * (primal.value - dual.value):
         rows = absolute_scores(problem.rows, w, problem.threads)
         exact, columns = accurate_combination(problem.rows, problem.d, alpha * problem.y, problem.threads)
         closer = Sizes(1.0, rows, columns)
         primal = least(primal, primal_side(problem, w, b, f, closer))
         dual = greatest(dual, dual_side(problem, alpha, exact, closer))
         w, b, primal = stretched(problem, w, b, f, closer, primal)
-    return Certified(w, b, alpha, certificate_of(primal, dual), blur=blur)
+    return Certified(w, b, alpha, certificate_of(primal, dual), solver_rounding=relative)
 
 
 def stretched(

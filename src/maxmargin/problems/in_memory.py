@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -34,6 +35,17 @@ class InMemory:
     threads: int
     summary: Any
     arrays: Any
+
+    def opened(self, seed: int) -> AbstractContextManager[None]:
+        """Nothing is to be opened."""
+        return nullcontext()
+
+    def close(self) -> None:
+        """Nothing is to be closed."""
+
+    def kept_aside(self, found: Any) -> Any:
+        """A certified point that outlasts the next one: each has arrays of its own."""
+        return found
 
     def fingerprint(self, solver: str, seed: int) -> dict[str, Any]:
         """What makes a run this run: the data by digest, the problem and the solver by name."""

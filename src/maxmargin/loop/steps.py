@@ -1,0 +1,64 @@
+"""Steps of a solver within the epoch limit: none goes beyond it."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from maxmargin.loop.checkpoint import RunState
+from maxmargin.solvers.base import Divisible, Solver
+from maxmargin.status import Status
+
+
+class Steps:
+    """The steps of one run."""
+
+    def __init__(self, problem: Any, solver: Solver, run: RunState, max_epochs: float | None) -> None:
+        self.problem, self.solver, self.run, self.max_epochs = problem, solver, run, max_epochs
+        self.resumable: RunState | None = None  # saved in place of a run whose first step was cut short
+
+    @property
+    def epochs(self) -> float:
+        """Passes over the data so far."""
+        return float(self.run.state.visited / max(self.problem.n, 1))
+
+    def advance(self) -> tuple[Status | None, Status | None]:
+        """Advance once; a step beyond the epoch limit is taken back, the first is cut short where a solver can.
+
+        Returns the solver's own ending, and EPOCH_LIMIT if the step was taken back or cut short.
+        """
+        problem, run, limit = self.problem, self.run, self.max_epochs
+        if limit is None:
+            return self.solver.advance(problem, run.state, run.rng), None
+        if not problem.immediate:  # streaming solvers take single dual steps, and count them
+            assert isinstance(self.solver, Divisible)
+            return self.solver.advance_within(problem, run.state, run.rng, limit * problem.n), None
+        if self.epochs == 0.0:
+            return self.first_step(limit)
+        state, numbers = copied(run.state), run.rng.bit_generator.state
+        ended = self.solver.advance(problem, run.state, run.rng)
+        if self.epochs <= limit:
+            return ended, None
+        run.state, run.rng.bit_generator.state = state, numbers
+        return None, Status.EPOCH_LIMIT
+
+    def first_step(self, limit: float) -> tuple[Status | None, Status | None]:
+        """Advance from the start; what is resumed after a step that was cut short is the start."""
+        run, solver = self.run, self.solver
+        if not isinstance(solver, Divisible):
+            return solver.advance(self.problem, run.state, run.rng), None
+        before = replace(run, state=copied(run.state), rng=deepcopy(run.rng))
+        ended = solver.advance_within(self.problem, run.state, run.rng, limit * self.problem.n)
+        if ended is not Status.EPOCH_LIMIT:
+            return ended, None
+        self.resumable = before
+        return None, ended
+
+
+def copied(state: Any) -> Any:
+    """A state of its own arrays."""
+    arrays = {item.name: getattr(state, item.name) for item in fields(state)}
+    return replace(state, **{name: array.copy() for name, array in arrays.items() if isinstance(array, np.ndarray)})
