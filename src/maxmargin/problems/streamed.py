@@ -246,11 +246,12 @@ class StreamedCertificate:
         problem, losses = self.problem, float(self.losses[self.best])
         norm = problem.norm(self.w, self.b)
         slope, constant = margin_error(self.longest, self.length(problem.norm(self.w, 0.0)), self.b)
-        if problem.loss.name == "squared_hinge":
-            errors = 2.0 * (slope * slope * self.squares + self.n * constant * constant)
-            above = 2.0 * np.sqrt(problem.C * losses * problem.C * errors) + problem.C * errors
-        else:
-            above = problem.C * (slope * np.sqrt(self.n * self.squares) + self.n * constant)
+        if np.isfinite(problem.loss.steepest):
+            above = problem.C * problem.loss.steepest * (slope * np.sqrt(self.n * self.squares) + self.n * constant)
+        else:  # Σ ℓ(m − e) ≤ Σ ℓ(m) + √(2κ Σ ℓ(m) Σ e²) + κ/2 Σ e²: with ℓ″ ≤ κ and ℓ ≥ 0, ℓ′² ≤ 2κℓ
+            curvature = problem.C * problem.loss.largest_curvature
+            squares = 2.0 * (slope * slope * self.squares + self.n * constant * constant)
+            above = np.sqrt(2.0 * curvature * losses * squares) + 0.5 * curvature * squares
         rounding = float(above) + gamma(2 * PAIRWISE + LOSS + self.blocks) * (norm + losses)
         return norm + losses + rounding, rounding
 

@@ -24,7 +24,7 @@ from maxmargin.data.rows import Dense, count_columns
 from maxmargin.data.source import Facts, Source
 from maxmargin.data.tables.block_file import convert
 from maxmargin.data.tables.source import TableSource
-from maxmargin.errors import DataError, MaxmarginError, ParameterError
+from maxmargin.errors import DataError, MaxmarginError, ParameterError, RefusedError
 from maxmargin.loop.checkpoint import KIND, check_own
 from maxmargin.loop.interrupts import noticed, postponed
 from maxmargin.loop.outcome import Outcome
@@ -119,6 +119,11 @@ def trained(task: StreamedTask) -> Result:
     if strength == np.inf:
         raise ParameterError("C=inf is not for files that do not fit in memory: take a finite C")
     loss, scale = find_loss(task.settings.loss), float(task.settings.bias_scale)
+    if loss.steepest == loss.largest_curvature == np.inf:
+        raise RefusedError(
+            f"loss={loss.name!r} is not for files that do not fit in memory: their certificates need a bound on its "
+            "slope or its curvature"
+        )
     problem = Streamed(source, strength, loss, task.settings.bias, scale, task.identity, expansion=task.expansion)
     began = time.perf_counter()
     with noticed() as interrupt:

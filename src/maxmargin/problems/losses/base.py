@@ -32,6 +32,8 @@ class Loss:
         margin 1 between slopes −1 and 0, "midpoint" for a hard margin
     limit : what C = ∞ leaves: a "hard_margin" for a loss that is 0 from margin 1 on, else the losses "unregularised"
     probabilities : whether 1/(1 + exp(−score)) is the probability that a model trained with it gives a class
+    largest_curvature : an upper bound of ℓ″, for a loss whose slope is not bounded; streamed certificates need one of
+        the two bounds
     """
 
     name: str
@@ -39,6 +41,12 @@ class Loss:
     bias_rule: str = "newton"
     limit: str = "hard_margin"
     probabilities: bool = False
+    largest_curvature: float = np.inf
+
+    @property
+    def steepest(self) -> float:
+        """The largest |ℓ′|: α = −C ℓ′(m) fills its box."""
+        return float(self.upper(np.ones(1))[0])
 
     def value(self, m: Array) -> Array:
         """ℓ(m)."""
