@@ -17,16 +17,27 @@ Exceptions other than MaxmarginError, α outside its box, numbers that are not f
 from __future__ import annotations
 
 import math
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fuzz.exact import Value, kernel_dual, kernel_primal, linear_dual, linear_primal
-from fuzz.problems import KERNEL_SECONDS, MAX_SECONDS, STOCHASTIC, KernelCase, LinearCase, kernel_case, linear_case
+from fuzz.problems import (
+    KERNEL_SECONDS,
+    MAX_SECONDS,
+    STOCHASTIC,
+    KernelCase,
+    LinearCase,
+    kernel_case,
+    linear_case,
+    streamed_case,
+)
 from fuzz.tally import Finding, Tally, place_of
 
 SLOW_SECONDS = 10.0
@@ -35,6 +46,7 @@ DOUBTED = 1e-9  # of the objective, by which a dual bound may exceed D(α) befor
 SLACK = Fraction(1, 10**6)  # of the tolerance, for |P| against |c.primal|
 WITH_SKLEARN = 16  # one problem of so many
 STOCHASTIC_EPOCHS = 40.0
+STREAMED_EPOCHS = 60.0
 SHARPER_EPOCHS = 1000.0
 
 
@@ -73,19 +85,47 @@ def fit_linear(case: LinearCase, solver: str) -> Fit:
 
     began = time.perf_counter()
     result = maxmargin.train(
-        case.given, case.y, loss=case.loss, C=case.C, bias=case.bias, weights=case.weights,
-        **({"bias_scale": case.bias_scale} if case.bias == "regularised" else {}),
-        solver=solver, tol=case.tol, max_seconds=MAX_SECONDS,
-        max_epochs=STOCHASTIC_EPOCHS if solver in STOCHASTIC else case.max_epochs, seed=case.seed % 1000, threads=1,
+        case.given, case.y, weights=case.weights, solver=solver, **parameters_of(case),
+        max_epochs=STOCHASTIC_EPOCHS if solver in STOCHASTIC else case.max_epochs,
     )  # fmt: skip
-    seconds = time.perf_counter() - began
+    return evaluated(case, result, time.perf_counter() - began)
+
+
+def fit_streamed(case: LinearCase, solver: str) -> Fit:
+    """Train from a file in memory that is too small for it, and evaluate; a solver in memory trains as ever."""
+    import maxmargin
+    from maxmargin.solvers import STREAMING_SOLVERS
+
+    if solver not in STREAMING_SOLVERS:
+        return fit_linear(case, solver)
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.svm"
+        maxmargin.write(path, case.X, case.y.astype(int))
+        result = maxmargin.train(path, solver=solver, memory="20MB", max_epochs=STREAMED_EPOCHS, **parameters_of(case))
+    return evaluated(case, result, time.perf_counter() - began)
+
+
+def parameters_of(case: LinearCase) -> dict[str, Any]:
+    """What `train` is asked for, wherever the rows are."""
+    scale = {"bias_scale": case.bias_scale} if case.bias == "regularised" else {}
+    return {
+        "loss": case.loss, "C": case.C, "bias": case.bias, "tol": case.tol, "max_seconds": MAX_SECONDS,
+        "seed": case.seed % 1000, "threads": 1, **scale,
+    }  # fmt: skip
+
+
+def evaluated(case: LinearCase, result: Any, seconds: float) -> Fit:
+    """A fit, and what exact arithmetic says of it."""
     model, alpha = result.model, result.alpha
-    w, b, centre = model.w[0], float(model.b[0]), getattr(model, "centre", None)
+    missing = case.X.shape[1] - model.d  # features that a file does not hold, since they are 0 in every row
+    w, b, centre = np.pad(model.w[0], (0, missing)), float(model.b[0]), model.centre
+    centre = None if centre is None else np.pad(centre, (0, missing))
     finite = bool(np.all(np.isfinite(w)) and np.isfinite(b) and np.all(np.isfinite(alpha)))
     primal = decided = math.inf
     if finite:
         primal = linear_primal(case, w, b, centre)
-        decided = linear_primal(case, w, b, centre, model.decide(case.given, threads=1))
+        decided = linear_primal(case, w, b, centre, model.decide(case.given[:, : model.d], threads=1))
     dual = linear_dual(case, alpha)
     fits = linear_feasible(case, alpha)
     return Fit(
@@ -352,6 +392,30 @@ class LinearRunner:
     def save(self, seed: int, reason: str) -> str:
         """The seed says it all."""
         return str(linear_case(seed))
+
+
+@dataclass
+class StreamedRunner:
+    """Linear problems that are streamed from a file."""
+
+    name: str = "streamed"
+    limit_seconds: float = 120.0
+
+    def prepare(self) -> None:
+        """Compile."""
+        run_quietly(self, range(-1, -41, -1))
+
+    def run(self, seed: int, tally: Tally) -> bool:
+        """One problem, by one of the solvers of streamed problems."""
+        case = streamed_case(abs(seed))
+        tally.count("streamed problems")
+        others = ("auto", "dual_coordinate")
+        Judge(case, tally, fit_streamed, others, f"{self.name}:{seed}").run(case.solvers)
+        return True
+
+    def save(self, seed: int, reason: str) -> str:
+        """The seed says it all."""
+        return str(streamed_case(seed))
 
 
 @dataclass

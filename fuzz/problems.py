@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -150,6 +150,15 @@ def linear_case(seed: int) -> LinearCase:
     tol = float(10.0 ** -rng.uniform(2, 10))
     epochs = float(rng.choice([10, 50, 400], p=[0.4, 0.4, 0.2]))
     return LinearCase(seed, X, given, y, weights, loss, C, bias, scale, tol, solvers, epochs)
+
+
+def streamed_case(seed: int) -> LinearCase:
+    """The streamed problem of that number: a linear one without what needs all rows in memory."""
+    from maxmargin.solvers import STREAMING_SOLVERS
+
+    case, rng = linear_case(seed), np.random.default_rng([seed, 3])
+    C = case.C if np.inf > case.C else float(10.0 ** rng.uniform(-6, 6))
+    return replace(case, C=C, weights=None, solvers=(str(rng.choice([*STREAMING_SOLVERS])),))
 
 
 def kernel_case(seed: int) -> KernelCase:
