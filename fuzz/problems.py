@@ -134,13 +134,16 @@ class KernelCase:
         )
 
 
+LOSSES = {"hinge": 0.5, "squared_hinge": 0.25, "logistic": 0.25}  # how often; `exact` has their forms
+
+
 def linear_case(seed: int) -> LinearCase:
     """The linear problem of that number."""
     rng = np.random.default_rng([seed, 1])
     n, d = size(rng, 60), size(rng, 12, least=1)
     X = nasty_rows(rng, n, d)
     X, given = stored(rng, X)
-    loss = str(rng.choice(["hinge", "squared_hinge", "logistic"], p=[0.5, 0.25, 0.25]))
+    loss = str(rng.choice([*LOSSES], p=[*LOSSES.values()]))
     bias = str(rng.choice(["free", "regularised", "none"], p=[0.6, 0.25, 0.15]))
     C = np.inf if rng.random() < 0.07 else float(10.0 ** rng.uniform(-6, 12)) if rng.random() < 0.8 else 1.0
     y = labels(rng, X)

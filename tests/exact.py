@@ -1,14 +1,14 @@
 """Objectives of linear and kernel models in exact arithmetic: floats are fractions, and so are their sums and products.
 
-Where a function is not rational (exp, log), `Decimal` with 60 digits stands in for the exact value.
+Losses and their dual terms are those of `definitions`.
 """
 
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
+from definitions import DEFINITIONS
 
-DIGITS = 60
+from maxmargin.problems.losses import LOSSES
 
 
 def fractions(values):
@@ -27,27 +27,13 @@ def linear_scores(model, X):
     return [dot(w, [a - c for a, c in zip(fractions(x), centre, strict=True)]) + b for x in X]
 
 
-def loss_of(name, m):
-    """ℓ(m), exactly, or to 60 digits."""
-    short = max(Fraction(0), 1 - m)
-    if name == "hinge":
-        return short
-    if name == "squared_hinge":
-        return short * short
-    with localcontext() as context:
-        context.prec = DIGITS
-        z = Decimal(m.numerator) / Decimal(m.denominator)
-        if z < 0:
-            return Fraction(-z + (1 + z.exp()).ln())
-        return Fraction((1 + (-z).exp()).ln())
-
-
 def linear_primal(model, X, y, C, loss, bias, scale=1.0, scores=None):
     """P(w, b) of a two-class model, exactly; of other scores than its own if given."""
     w, b = fractions(model.w[0]), Fraction(float(model.b[0]))
     scores = linear_scores(model, X) if scores is None else scores
     norm = dot(w, w) / 2 + (b * b / (2 * Fraction(scale) ** 2) if bias == "regularised" else 0)
-    losses = (Fraction(float(c)) * loss_of(loss, int(s) * f) for c, s, f in zip(C, y, scores, strict=True))
+    value = DEFINITIONS[loss].exact_value
+    losses = (Fraction(float(c)) * value(int(s) * f) for c, s, f in zip(C, y, scores, strict=True))
     return norm + sum(losses, Fraction(0))
 
 
@@ -59,27 +45,9 @@ def linear_dual(alpha, X, y, C, loss, bias, scale=1.0):
         heavy = max(sums, key=sums.get)
         factor = sums[-heavy] / sums[heavy] if sums[heavy] else Fraction(1)
         a = [v * factor if t == heavy else v for v, t in zip(a, s, strict=True)]
-    assert all(v >= 0 for v in a)
+    assert all(0 <= v <= most for v, most in zip(a, LOSSES[loss].upper(np.asarray(C, dtype=float)), strict=True))
     rows = [fractions(x) for x in X]
     w = [sum((v * t * x[j] for v, t, x in zip(a, s, rows, strict=True)), Fraction(0)) for j in range(len(rows[0]))]
     balance = sum((v * t for v, t in zip(a, s, strict=True)), Fraction(0))
-    terms = sum((dual_term(loss, v, Fraction(float(c))) for v, c in zip(a, C, strict=True)), Fraction(0))
+    terms = sum((DEFINITIONS[loss].exact_dual(v, Fraction(float(c))) for v, c in zip(a, C, strict=True)), Fraction(0))
     return terms - dot(w, w) / 2 - (Fraction(scale) ** 2 * balance**2 / 2 if bias == "regularised" else 0)
-
-
-def dual_term(name, a, C):
-    """d(α), exactly, or to 60 digits."""
-    if name == "hinge":
-        assert a <= C
-        return a
-    if name == "squared_hinge":
-        return a - a * a / (4 * C)
-    assert a <= C
-    with localcontext() as context:
-        context.prec = DIGITS
-
-        def surprise(part):
-            ratio = Decimal((part / C).numerator) / Decimal((part / C).denominator)
-            return part * Fraction(-ratio.ln()) if part > 0 else Fraction(0)
-
-        return surprise(a) + surprise(C - a)

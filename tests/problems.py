@@ -1,6 +1,7 @@
 """Small problems and independent answers for tests."""
 
 import numpy as np
+from definitions import DEFINITIONS
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.svm import SVC
@@ -10,9 +11,9 @@ from maxmargin.problems.losses import LOSSES
 from maxmargin.testing.problems import overlapping, posed
 
 __all__ = [
-    "DEFINITIONS",
     "EVERY_BIAS",
     "EVERY_LOSS",
+    "SMOOTH_LOSSES",
     "STORAGES",
     "hinge_optimum",
     "long_indices",
@@ -28,12 +29,6 @@ STORAGES = {
     "csr64": sparse.csr_array,
     "csr32": lambda X: sparse.csr_array(X.astype(np.float32)),
     "csr_long": lambda X: long_indices(sparse.csr_array(X)),
-}
-
-
-DEFINITIONS = {  # of every smooth loss: its value and slope, without any code of ours
-    "squared_hinge": (lambda m: np.maximum(0, 1 - m) ** 2, lambda m: -2 * np.maximum(0, 1 - m)),
-    "logistic": (lambda m: np.logaddexp(0, -m), lambda m: -1 / (1 + np.exp(m))),
 }
 
 
@@ -54,7 +49,7 @@ def reference_optimum(problem, X):
     if problem.loss.name == "hinge":
         return hinge_optimum(problem, X)
 
-    value, slope = DEFINITIONS[problem.loss.name]
+    value, slope = DEFINITIONS[problem.loss.name][:2]
 
     def both(v):
         w, b = split(v)
@@ -90,6 +85,7 @@ def hinge_optimum(problem, X):
 
 
 EVERY_LOSS = sorted(LOSSES)
+SMOOTH_LOSSES = [name for name in EVERY_LOSS if LOSSES[name].smooth]
 EVERY_BIAS = BIASES
 
 

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from problems import EVERY_LOSS
 
 sys.path.append(str(Path(__file__).parent.parent))  # the campaign is no part of the package
 
 from fuzz import exact, mutators
-from fuzz.certificates import KernelRunner, LinearRunner
+from fuzz.certificates import KernelRunner, LinearRunner, StreamedRunner
 from fuzz.concurrency import on_threads, trained
 from fuzz.dyadic import dyadic, with_sum
 from fuzz.files import FileRunner
 from fuzz.invariances import InvarianceRunner
 from fuzz.kills import complaints, ended, lacking, left_behind, started, write_data
-from fuzz.problems import KernelCase, LinearCase, kernel_case, linear_case
+from fuzz.problems import LOSSES, KernelCase, LinearCase, kernel_case, linear_case
 from fuzz.tally import Finding, Tally
 from fuzz.workers import campaign
 
@@ -123,7 +124,9 @@ def findings(runner, seeds):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("runner", [LinearRunner(), KernelRunner()], ids=["linear", "kernel"])
+@pytest.mark.parametrize(
+    "runner", [LinearRunner(), KernelRunner(), StreamedRunner()], ids=["linear", "kernel", "streamed"]
+)
 def test_certificates_are_true_in_exact_arithmetic(runner):
     assert findings(runner, range(25)) == []
 
@@ -215,3 +218,7 @@ def test_a_run_with_many_checkpoints_ends_well_and_leaves_nothing_behind(tmp_pat
 
 def test_eight_threads_give_the_bits_of_one():
     assert on_threads(1) == [trained(1, number) for number in range(8)]
+
+
+def test_every_loss_is_in_the_campaign():
+    assert set(LOSSES) == set(EVERY_LOSS), "enter a new loss in fuzz/problems.py, its exact forms in fuzz/exact.py"

@@ -7,7 +7,7 @@ import pytest
 from exact import fractions, linear_dual, linear_primal
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import timestamps
+from problems import EVERY_LOSS, timestamps
 from scipy import sparse
 
 import maxmargin
@@ -85,7 +85,7 @@ def test_a_timestamp_in_a_file_converges_to_a_true_gap(solver, kind, tmp_path):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("loss", EVERY_LOSS)
 def test_it_decides_like_the_model_that_was_trained_in_memory(solver, loss, tmp_path):
     X, y = timestamps(27)
     maxmargin.write(tmp_path / "rows.svm", X, y)

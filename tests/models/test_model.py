@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from problems import overlapping
+from problems import EVERY_LOSS, overlapping
 from safetensors.numpy import save_file
 from scipy import sparse
 
@@ -21,7 +21,7 @@ def trained(classes=2, loss="hinge", n=120):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("loss", EVERY_LOSS)
 def test_a_model_comes_back_as_it_was(tmp_path, classes, loss):
     X, _, result = trained(classes, loss)
     result.model.save(tmp_path / "model.safetensors")

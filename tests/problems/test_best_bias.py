@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import SMOOTH_LOSSES
 from scipy.optimize import minimize_scalar
 
 from maxmargin.problems.best_bias import LONG, best_bias, best_constant
@@ -76,7 +77,7 @@ def test_where_every_score_is_zero_only_the_weights_of_the_classes_count():
         assert best_constant(y, C, loss) == pytest.approx(best_bias(np.zeros(3), y, C, loss), abs=1e-12)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("loss", SMOOTH_LOSSES)
 def test_threads_share_the_sum_and_change_no_bit_of_it(loss, monkeypatch):
     rng = np.random.default_rng(3)
     f, C, y = 3.0 * rng.normal(size=1000), rng.random(1000) + 0.01, rng.choice([-1.0, 1.0], size=1000)

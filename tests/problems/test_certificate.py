@@ -2,9 +2,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from definitions import DEFINITIONS
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import EVERY_BIAS, EVERY_LOSS, overlapping, posed, reference_optimum
+from problems import EVERY_BIAS, EVERY_LOSS, SMOOTH_LOSSES, overlapping, posed, reference_optimum
 
 from maxmargin.data import passes
 from maxmargin.problems.certificate import Certificate, Point, certify, feasible, primal_of
@@ -75,17 +76,10 @@ def test_objectives_are_those_written_on_the_page(loss, bias):
     found = certify(problem, Point(alpha=np.linspace(0.0, 1.0, 12)))
     C, w, b, a = 3.0 * s, found.w, found.b, found.alpha
     m = y * (X @ w + b)
-    value = {
-        "hinge": np.maximum(0, 1 - m),
-        "squared_hinge": np.maximum(0, 1 - m) ** 2,
-        "logistic": np.log1p(np.exp(-m)),
-    }
-    with np.errstate(all="ignore"):
-        entropy = C * np.log(C) - np.nan_to_num(a * np.log(a)) - np.nan_to_num((C - a) * np.log(C - a))
-    term = {"hinge": a, "squared_hinge": a - a * a / (4 * C), "logistic": entropy}
+    value, terms = DEFINITIONS[loss].value(m), DEFINITIONS[loss].dual(a, C)
     extra = b * b / (2 * B * B) if bias == "regularised" else 0.0
-    assert found.certificate.primal == pytest.approx(0.5 * w @ w + extra + C @ value[loss], rel=1e-12)
-    assert found.certificate.dual == pytest.approx(term[loss].sum() - 0.5 * w @ w - extra, rel=1e-12)
+    assert found.certificate.primal == pytest.approx(0.5 * w @ w + extra + C @ value, rel=1e-12)
+    assert found.certificate.dual == pytest.approx(terms.sum() - 0.5 * w @ w - extra, rel=1e-12)
     np.testing.assert_allclose(w, (a * y) @ X, rtol=1e-12)
 
 
@@ -129,7 +123,7 @@ def test_a_balanced_point_is_left_as_it_is():
     np.testing.assert_allclose(feasible(problem, alpha), alpha, rtol=1e-14)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("loss", SMOOTH_LOSSES)
 @every_bias
 def test_a_primal_optimum_of_a_smooth_loss_certifies_itself(loss, bias):
     from maxmargin.training.train import train

@@ -7,7 +7,7 @@ import pytest
 from exact import linear_dual, linear_primal
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import timestamps
+from problems import EVERY_LOSS, timestamps
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
@@ -37,7 +37,7 @@ def check_exactly(result, X, y, C, loss="hinge", bias="free", tol=1e-4):
 
 @pytest.mark.parametrize("offset", OFFSETS)
 @pytest.mark.parametrize("bias", ["free", "regularised", "none"])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("loss", EVERY_LOSS)
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), C=st.sampled_from([1e-3, 1.0, 1e4, 1e10]))
 def test_certificates_hold_in_exact_arithmetic(offset, bias, loss, seed, C):
