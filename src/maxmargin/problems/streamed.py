@@ -248,7 +248,7 @@ class StreamedCertificate:
         slope, constant = margin_error(self.longest, self.length(problem.norm(self.w, 0.0)), self.b)
         if problem.loss.name == "squared_hinge":
             errors = 2.0 * (slope * slope * self.squares + self.n * constant * constant)
-            above = 2.0 * np.sqrt(problem.C * losses * problem.C * errors) + problem.C * errors
+            above = 2.0 * np.sqrt(losses * problem.C * errors) + problem.C * errors  # `losses` has its factor C
         else:
             above = problem.C * (slope * np.sqrt(self.n * self.squares) + self.n * constant)
         rounding = float(above) + gamma(2 * PAIRWISE + LOSS + self.blocks) * (norm + losses)
