@@ -246,11 +246,13 @@ class StreamedCertificate:
         problem, losses = self.problem, float(self.losses[self.best])
         norm = problem.norm(self.w, self.b)
         slope, constant = margin_error(self.longest, self.length(problem.norm(self.w, 0.0)), self.b)
-        if problem.loss.name == "squared_hinge":
+        steepest = float(problem.loss.upper(np.array([problem.C]))[0])  # −C ℓ′ is an α, and so in its box
+        if np.isfinite(steepest):
+            above = steepest * (slope * np.sqrt(self.n * self.squares) + self.n * constant)
+        else:  # C ℓ(m − e) ≤ C ℓ(m) + √(2LC ℓ(m) C e²) + ½ LC e², where ℓ″ ≤ L
             errors = 2.0 * (slope * slope * self.squares + self.n * constant * constant)
-            above = 2.0 * np.sqrt(losses * problem.C * errors) + problem.C * errors  # `losses` has its factor C
-        else:
-            above = problem.C * (slope * np.sqrt(self.n * self.squares) + self.n * constant)
+            bend = problem.loss.largest_curvature * problem.C
+            above = np.sqrt(2.0 * bend * losses * errors) + 0.5 * bend * errors
         rounding = float(above) + gamma(2 * PAIRWISE + LOSS + self.blocks) * (norm + losses)
         return norm + losses + rounding, rounding
 

@@ -12,6 +12,7 @@ from maxmargin.data.files import is_file
 from maxmargin.kernels.functions import NAMES, has_parameter
 from maxmargin.parameters import is_given
 from maxmargin.problems.linear import penalty
+from maxmargin.problems.losses import losses_with_probabilities
 
 Values = Mapping[str, Any]
 Rule = Callable[[str, Values], str]
@@ -97,7 +98,8 @@ def sequences_from_files(name: str, values: Values) -> str:
 def with_probabilities(name: str, values: Values) -> str:
     """The rule for probability, which linear models have with another loss."""
     exact = values["kernel"] is not None and values["approx"] is None
-    return "" if exact else f"{name} is for kernels: a linear model has probabilities with loss='logistic'"
+    loss = losses_with_probabilities()[0]
+    return "" if exact else f"{name} is for kernels: a linear model has probabilities with {loss=}"
 
 
 def linear_start(name: str, values: Values) -> str:
@@ -123,9 +125,8 @@ def finite_c(name: str, values: Values) -> str:
 
 def hinge_with_kernels(name: str, values: Values) -> str:
     """The rule for losses."""
-    value = values[name]
-    exact = is_exact_kernel(values)
-    return f"{name}={value!r} is not for kernels: they are trained with loss='hinge'" if exact else ""
+    refused = f"{name}={values[name]!r} is not for kernels: they are trained with loss='hinge'"
+    return refused if is_exact_kernel(values) else ""
 
 
 def bias_with_kernels(name: str, values: Values) -> str:

@@ -32,6 +32,9 @@ class Loss:
         margin 1 between slopes −1 and 0, "midpoint" for a hard margin
     limit : what C = ∞ leaves: a "hard_margin" for a loss that is 0 from margin 1 on, else the losses "unregularised"
     probabilities : whether 1/(1 + exp(−score)) is the probability that a model trained with it gives a class
+    strictly_convex : whether ℓ″ is continuous and above 0 everywhere: every example takes part in every Newton step,
+        and no α reaches an end of its box, where the slope of d is infinite
+    largest_curvature : the largest ℓ″(m), which certificates of streamed rows need if −ℓ′ has no upper bound
     """
 
     name: str
@@ -39,6 +42,8 @@ class Loss:
     bias_rule: str = "newton"
     limit: str = "hard_margin"
     probabilities: bool = False
+    strictly_convex: bool = False
+    largest_curvature: float = np.inf
 
     def value(self, m: Array) -> Array:
         """ℓ(m)."""
@@ -65,13 +70,14 @@ class Loss:
         raise NotImplementedError
 
 
+ATTRIBUTES = ("name", "smooth", "bias_rule", "limit", "probabilities", "strictly_convex", "largest_curvature")
 METHODS = ("value", "slope", "curvature", "dual", "upper", "dual_term")
 
 
 def check_whole(loss: Loss) -> None:
     """Refuse a loss that lacks a piece, by the name of the piece."""
     known = getattr(loss, "name", None) or type(loss).__name__
-    for piece in ("name", "smooth", "bias_rule", "limit", "probabilities"):
+    for piece in ATTRIBUTES:
         if not hasattr(loss, piece):
             raise ParameterError(f"loss {known} lacks {piece}: see maxmargin.problems.losses.Loss")
     for piece in METHODS:

@@ -13,6 +13,7 @@ class SquaredHinge(Loss):
 
     name = "squared_hinge"
     smooth = True
+    largest_curvature = 2.0
 
     def value(self, m: Array) -> Array:
         """max(0, 1 − m)²."""
