@@ -31,8 +31,8 @@ class Approximation(NamedTuple):
         rng = np.random.default_rng(seed)
         if not kernel.by_products or not kernel.definite:
             raise ParameterError(
-                f"approx={self.name!r} is for linear, polynomial (coef0 0 or above) and gaussian kernels: "
-                "other kernels have no feature map that can be computed"
+                f"approx={self.name!r} is for positive semidefinite kernels of inner products, such as gaussian: "
+                f"{kernel} has no feature map that can be computed"
             )
         if self.name == "nystrom":
             count = min(self.components, count_rows(rows))

@@ -23,17 +23,17 @@ def is_exact_kernel(values: Values) -> bool:
     return values["task"] != "classify" or (values["kernel"] is not None and values["approx"] is None)
 
 
-def of_kernels(*kernels: str) -> Rule:
-    """A rule for what only these kernels have."""
+def of_kernels(recommended: str) -> Rule:
+    """A rule for what only some kernels have, such as the recommended one."""
 
     def rule(name: str, values: Values) -> str:
         kernel = values["kernel"]
         if kernel is None:
-            return f"{name} needs a kernel: add kernel={kernels[0]!r}"
-        if isinstance(kernel, str) and (NAMES.get(kernel, kernel) in kernels or has_parameter(kernel, name)):
+            return f"{name} needs a kernel: add kernel={recommended!r}"
+        if has_parameter(kernel, name) or (isinstance(kernel, str) and NAMES.get(kernel, kernel) == recommended):
             return ""
         called = "a function" if callable(kernel) else repr(kernel)
-        return f"{name} has no meaning for kernel={called}: leave it out, or take kernel={kernels[0]!r}"
+        return f"{name} has no meaning for kernel={called}: leave it out, or take kernel={recommended!r}"
 
     return rule
 
@@ -165,10 +165,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "bias_scale": (beside("bias", "bias='regularised': the constant feature has that size", "regularised"),),
     "class_weight": (CLASSIFY,),
     "expand": (CLASSIFY, without_kernel, sequences_from_files),
-    "gamma": (of_kernels("gaussian", "polynomial", "sigmoid"),),
+    "gamma": (of_kernels("gaussian"),),
     "sigma": (one_of_two,),
     "degree": (of_kernels("polynomial"),),
-    "coef0": (of_kernels("polynomial", "sigmoid"),),
+    "coef0": (of_kernels("polynomial"),),
     "cache": (of_exact_kernels,),
     "probability": (CLASSIFY, with_probabilities),
     "approx": (CLASSIFY, beside("kernel", "a kernel: add kernel='gaussian'")),
