@@ -228,7 +228,7 @@ def test_what_a_file_has_no_use_for_is_refused(tmp_path):
     maxmargin.write(tmp_path / "t.svm", X, y)
     with pytest.raises(ParameterError, match="label='outcome' names a column of a table"):
         maxmargin.train(tmp_path / "t.svm", label="outcome")
-    with pytest.raises(ParameterError, match="zero_based is for LIBSVM text"):
+    with pytest.raises(ParameterError, match="zero_based is for rows that name their columns"):
         maxmargin.train(table_file(tmp_path / "t.csv"), label="outcome", zero_based=True)
 
 

@@ -1,18 +1,43 @@
 """What is registered takes part everywhere: no list of names is forgotten, and nothing is asked for by its name."""
 
+import re
+
 import numpy as np
 import pytest
 from problems import EVERY_BIAS, overlapping, posed
 
 import maxmargin
 from maxmargin.choose import choose
+from maxmargin.data.files import WAYS as WAYS_TO_READ
+from maxmargin.kernels.approximation import NAMES as APPROXIMATIONS
+from maxmargin.kernels.functions import KERNELS, Gaussian
+from maxmargin.kernels.landmarks import WAYS as LANDMARKS
+from maxmargin.parameters import PARAMETERS
 from maxmargin.problems.losses import LOSSES
+from maxmargin.settings.checks import TASKS
 from maxmargin.solvers import SOLVERS, refusal
 
 
 def own(table):
     """The names of a table that the package has registered itself; other tests register more."""
-    return [name for name, item in table.items() if getattr(item, "open", item).__module__.startswith("maxmargin.")]
+    return [name for name, item in table.items() if item.__module__.startswith("maxmargin.")]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "names"),
+    [
+        ("task", TASKS),
+        ("loss", own(LOSSES)),
+        ("bias", EVERY_BIAS),
+        ("kernel", own(KERNELS)),
+        ("approx", APPROXIMATIONS),
+        ("landmarks", LANDMARKS),
+        ("on_bad_line", WAYS_TO_READ),
+    ],
+)
+def test_the_help_of_an_option_names_every_value(parameter, names):
+    missing = set(names) - set(re.findall(r"\w+", PARAMETERS[parameter].help))
+    assert not missing, f"add {missing} to the help of {parameter} in src/maxmargin/parameters.py"
 
 
 @pytest.fixture(params=sorted(own(LOSSES)))
@@ -53,3 +78,11 @@ def test_a_copy_of_a_loss_under_another_name_is_certified_from_files(twins, tmp_
     given = {"solver": "cached_loops", "memory": "8MB", "tol": 1e-3, "threads": 1}
     original, copy = (maxmargin.train(tmp_path / "rows", loss=name, **given).certificate for name in twins)
     assert original == copy
+
+
+def test_a_kernel_from_outside_has_its_parameters_in_an_estimator(monkeypatch):
+    monkeypatch.setitem(KERNELS, "copied", type("Copied", (Gaussian,), {"name": "copied"}))
+    X, y = overlapping(n=60)
+    copy, original = (maxmargin.SVC(kernel=kernel, gamma=0.3).fit(X, y) for kernel in ("copied", "gaussian"))
+    assert copy.result_.model.kernel.gamma == 0.3
+    assert copy.certificate_.primal == pytest.approx(original.certificate_.primal, rel=1e-3)

@@ -47,7 +47,7 @@ PARAMETERS = {
     "expand": Parameter(
         None, PROBLEM, "Features to compute: poly2, hash:2**20, fourier:2000:0.1; of sequences kmers:8.", str
     ),
-    "kernel": Parameter(None, KERNEL, "linear, polynomial, gaussian or sigmoid.", str, shown="none"),
+    "kernel": Parameter(None, KERNEL, "linear, polynomial, gaussian, sigmoid or precomputed.", str, shown="none"),
     "gamma": Parameter("scale", KERNEL, "γ of the kernel: a number, scale for 1/(d var X) or auto for 1/d.", str),
     "sigma": Parameter(None, KERNEL, "The width of a Gaussian: γ = 1/(2σ²).", float),
     "degree": Parameter(3, KERNEL, "p of (γ⟨x, z⟩ + r)^p.", int),
