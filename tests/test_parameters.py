@@ -14,7 +14,7 @@ from maxmargin import ParameterError
 from maxmargin.cli import run
 from maxmargin.cli.train import train as command
 from maxmargin.estimators.base import NAMES, NEEDS, OWN
-from maxmargin.parameters import IN_A_RACE, PARAMETERS, is_given, names_of
+from maxmargin.parameters import IN_A_RACE, PARAMETERS, is_given
 from maxmargin.settings.checks import CHECKS
 from maxmargin.settings.rules import RULES
 
@@ -108,7 +108,7 @@ def test_the_page_of_train_lists_every_parameter():
 def test_rules_and_checks_are_of_parameters():
     assert set(CHECKS) | set(RULES) | set(IN_A_RACE) | set(NEEDS) <= set(PARAMETERS)
     assert set(WRONG) == set(PARAMETERS)
-    assert {name for group in ("problem", "kernel", "run", "files") for name in names_of(group)} == set(PARAMETERS)
+    assert {parameter.group for parameter in PARAMETERS.values()} == {"problem", "kernel", "run", "files"}
 
 
 def race(X, y, **given):

@@ -92,11 +92,6 @@ IN_A_RACE = (
 )  # what `race` takes: it compares solvers of linear classifiers on rows in memory  # fmt: skip
 
 
-def names_of(group: str) -> list[str]:
-    """The parameters of a group."""
-    return [name for name, parameter in PARAMETERS.items() if parameter.group == group]
-
-
 def is_given(name: str, value: Any) -> bool:
     """Whether a value is another than the default."""
     default, plain = PARAMETERS[name].default, getattr(value, "tolist", lambda: value)()  # of a number of NumPy
