@@ -38,8 +38,7 @@ from maxmargin.system.threads import thread_count
 
 KIND = "model"
 
-LabelModel: TypeAlias = "LinearModel | KernelModel | ApproximateModel"
-Model: TypeAlias = "LabelModel | KernelFunction"
+Model: TypeAlias = "LinearModel | KernelModel | ApproximateModel | KernelFunction"
 
 
 @dataclass(eq=False)

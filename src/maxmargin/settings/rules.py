@@ -83,9 +83,8 @@ def c_or_nu(name: str, values: Values) -> str:
 
 def without_kernel(name: str, values: Values) -> str:
     """The rule for expand, which makes features for a linear model."""
-    return (
-        f"{name} makes features for a linear model: not together with a kernel" if values["kernel"] is not None else ""
-    )
+    without = values["kernel"] is None
+    return "" if without else f"{name} makes features for a linear model: not together with a kernel"
 
 
 def sequences_from_files(name: str, values: Values) -> str:
@@ -110,11 +109,8 @@ def linear_start(name: str, values: Values) -> str:
 
 def can_be_kept(name: str, values: Values) -> str:
     """The rule for checkpoints."""
-    return (
-        "a run whose kernel is a Python function cannot be kept: no file holds code"
-        if callable(values["kernel"])
-        else ""
-    )
+    code = callable(values["kernel"])
+    return "a run whose kernel is a Python function cannot be kept: no file holds code" if code else ""
 
 
 def finite_c(name: str, values: Values) -> str:

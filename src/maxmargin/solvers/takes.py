@@ -38,11 +38,6 @@ class Takes:
         Formulations of kernel problems.
     indefinite : bool
         Whether kernels need not be positive semidefinite.
-
-    Examples
-    --------
-    >>> Takes(("hinge",), ("free",)).includes("hinge", "none")
-    False
     """
 
     losses: tuple[str, ...] = ()
@@ -57,10 +52,6 @@ class Takes:
         """The kinds of problem, as `problem.kind` names them."""
         unregularised = tuple(f"{UNREGULARISED}{name}" for name in self.losses) * self.unregularised
         return self.losses + (HARD_MARGIN.name,) * self.hard_margin + unregularised + self.formulations
-
-    def includes(self, kind: str, bias: str) -> bool:
-        """Whether a problem of that kind with that bias is taken."""
-        return kind in self.kinds and bias in self.biases
 
     def objection(self, problem: Problem | KernelProblem) -> str | None:
         """What speaks against the problem; None if it is taken."""
