@@ -295,7 +295,8 @@ def some_solvers(rng: np.random.Generator, loss: str, C: float, bias: str) -> tu
 
     kind = loss if np.inf > C else "unregularised_logistic" if loss == "logistic" else "hard_margin"
     effective = "free" if kind == "unregularised_logistic" and bias != "none" else bias
-    able = [name for name, solver in SOLVERS.items() if solver.takes.includes(kind, effective)]
+    takes = {name: solver.takes for name, solver in SOLVERS.items()}
+    able = [name for name, taken in takes.items() if kind in taken.kinds and effective in taken.biases]
     weights = np.array([0.4 if name in STOCHASTIC else 1.0 for name in able])
     other = str(rng.choice(able, p=weights / weights.sum()))
     return ("auto", other) if rng.random() < 0.7 else (other,)

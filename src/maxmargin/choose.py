@@ -12,7 +12,8 @@ import numpy as np
 
 from maxmargin.data.passes import combination
 from maxmargin.problems.linear import Problem
-from maxmargin.problems.losses import HARD_MARGIN, Logistic
+from maxmargin.problems.losses import HARD_MARGIN
+from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.parts.newton_direction import small_enough
 from maxmargin.solvers.parts.newton_system import LARGEST_MATRIX
 
@@ -33,7 +34,7 @@ COMMON_LENGTH = 0.9  # ‖mean x‖² in mean ‖x‖²: beyond, dual_pairs, who
 # Steepness: C ‖x‖² in the mean. It says how far dual variables have to go, in units of their first step.
 NEWTON_STEEPNESS = 0.3  # newton beyond; below, dual_coordinate is there at once: a9a, w8a, squared hinge, C = 0.01
 PRODUCTS_STEEPNESS = 5.0  # second_order for squared hinge and many features beyond: text_like lies on both sides
-PRODUCTS_STEEPNESS_LOGISTIC = 50.0  # the same for logistic loss: text_like lies on both sides
+PRODUCTS_STEEPNESS_STRICTLY_CONVEX = 50.0  # the same for logistic loss: text_like lies on both sides
 BANDS_STEEPNESS = 1.0  # second_order for hinge beyond: a9a and ijcnn1 lie on both sides of it
 BANDS_STEEPNESS_WITH_BIAS = 10.0  # the same with a bias and fewer examples: w8a in benchmarks/results/bias.md
 SLOW_DUAL_STEEPNESS = 50.0  # beyond, dual steps for hinge need many epochs: w8a and dense_wide lie on both sides of it
@@ -43,9 +44,9 @@ INTERIOR_LARGEST_STEEPNESS = 1e10  # beyond, α s and (C − α) ξ of interior_
 
 
 def suits_second_order(problem: Problem) -> bool:
-    """Whether hinge has few features, and either many more examples or a C that makes dual steps slow."""
+    """Whether a loss with a kink has few features, and either many more examples or a C that makes dual steps slow."""
     size = problem.d + 1
-    if problem.kind != "hinge" or size > LARGEST_MATRIX // 2 or problem.n < OVERDETERMINED * size:
+    if problem.loss.smooth or not problem.bounded or size > LARGEST_MATRIX // 2 or problem.n < OVERDETERMINED * size:
         return False
     if problem.n >= NEWTON_ON_BANDS * size:
         return problem.nnz >= LONG_DATA or steepness(problem) > BANDS_STEEPNESS
@@ -57,8 +58,8 @@ def suits_second_order(problem: Problem) -> bool:
 
 
 def suits_interior_point(problem: Problem) -> bool:
-    """Whether dual steps for hinge are slow, and there are too few examples a feature to leave most of them aside."""
-    if problem.kind != "hinge" or steepness(problem) > INTERIOR_LARGEST_STEEPNESS:
+    """Whether dual steps for a loss with a kink are slow, and examples too few to leave most of them aside."""
+    if problem.loss.smooth or not problem.bounded or steepness(problem) > INTERIOR_LARGEST_STEEPNESS:
         return False
     few_features = problem.d <= min(LARGEST_MATRIX - 1, problem.n // OVERDETERMINED)
     return needs_matrix(problem) or (few_features and steepness(problem) > SLOW_DUAL_STEEPNESS)
@@ -85,9 +86,8 @@ def suits_newton(problem: Problem) -> bool:
     """Whether the loss is smooth, its second derivatives are cheap, and dual steps would not be there at once."""
     if not problem.loss.smooth or problem.d > problem.n:
         return False
-    logistic = isinstance(problem.loss, Logistic)
-    long = problem.n >= NEWTON_ON_BANDS * problem.d and (problem.nnz >= LONG_DATA or logistic)  # it begins on a sample
-    if steepness(problem) <= NEWTON_STEEPNESS and not long:
+    long = problem.nnz >= LONG_DATA or problem.loss.strictly_convex  # it begins on a sample
+    if steepness(problem) <= NEWTON_STEEPNESS and not (long and problem.n >= NEWTON_ON_BANDS * problem.d):
         return False
     return small_enough(problem) or problem.nnz > DENSE_ROWS * problem.n * problem.d
 
@@ -96,8 +96,8 @@ def suits_products(problem: Problem) -> bool:
     """Whether the loss is smooth, with too many features for a matrix, but twice as many examples and a large C."""
     if not problem.loss.smooth or problem.n < 2 * problem.d:
         return False
-    logistic = isinstance(problem.loss, Logistic)
-    return steepness(problem) > (PRODUCTS_STEEPNESS_LOGISTIC if logistic else PRODUCTS_STEEPNESS)
+    strict = problem.loss.strictly_convex
+    return steepness(problem) > (PRODUCTS_STEEPNESS_STRICTLY_CONVEX if strict else PRODUCTS_STEEPNESS)
 
 
 def suits_pairs(problem: Problem) -> bool:
@@ -146,5 +146,7 @@ RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
 
 
 def choose(problem: Problem) -> tuple[str, str]:
-    """The name of the solver, and why it: of the first rule that fits."""
-    return next((name, why) for fits, name, why in RULES if fits(problem))
+    """The name of the solver, and why it: of the first rule that fits, if its solver takes the problem."""
+    able = (rule for rule in RULES if rule[0](problem) and SOLVERS[rule[1]].takes.objection(problem) is None)
+    _, name, why = next(able, RULES[-1])
+    return name, why

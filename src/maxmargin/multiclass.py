@@ -95,15 +95,29 @@ def check_kept(problems: Iterable[Any], count: int, run: Run) -> None:
             check_replaces_checkpoint(own.checkpoint, own.force)
 
 
-def each_against_rest(problem: Problem, classes: np.ndarray, codes: np.ndarray) -> list[Problem]:
+def each_against_rest(problem: Problem, classes: np.ndarray, codes: np.ndarray) -> Sequence[Problem]:
     """The problems in which each class in turn is positive and all others are negative."""
     if len(classes) == 2:
         return [problem]
     for side in sides(classes):
         check_both_classes(signs(codes, side), problem.C)
-    return [
-        problem.relabelled(signs(codes, side), f"{show(classes[side])} against the rest") for side in sides(classes)
-    ]
+    return OneAgainstRest(problem, classes, codes)
+
+
+@dataclass(frozen=True, eq=False)
+class OneAgainstRest(Sequence[Problem]):
+    """A problem for each class, made when it is asked for: the labels of all at once would take n numbers a class."""
+
+    problem: Problem
+    classes: np.ndarray
+    codes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __getitem__(self, place: Any) -> Any:
+        side = range(len(self))[place]
+        return self.problem.relabelled(signs(self.codes, side), f"{show(self.classes[side])} against the rest")
 
 
 @dataclass(frozen=True, eq=False)

@@ -174,6 +174,7 @@ def test_the_bar_measures_orders_of_magnitude():
 
 def test_a_model_is_named_after_its_data():
     assert default_model(Path("folder/a9a.svm.xz")) == Path("a9a.safetensors")
+    assert default_model(Path("rows.csv.gz")) == default_model(Path("rows.npy")) == Path("rows.safetensors")
     assert default_model(Path("covtype.binary.scale.xz")) == Path("covtype.binary.scale.safetensors")
 
 

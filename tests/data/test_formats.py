@@ -9,8 +9,9 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 import maxmargin
+from maxmargin.cli.options import DataFile
 from maxmargin.data.files import size_in_memory
-from maxmargin.data.formats import FORMATS, Format, register, titles
+from maxmargin.data.formats import FORMATS, Format, register
 from maxmargin.data.open_source import kind_of, open_source
 from maxmargin.data.rows import Dense
 from maxmargin.data.source import START, OneFile, Place, RowBlock
@@ -69,9 +70,18 @@ def test_a_file_is_sized_by_its_format(name, tmp_path):
     assert size_in_memory(path) == FORMATS[name].growth(path) * path.stat().st_size
 
 
-def test_the_docstrings_list_every_format():
-    assert titles() in maxmargin.read.__doc__
-    assert titles() in " ".join(maxmargin.train.__doc__.split())
+@every_format
+@pytest.mark.parametrize(
+    ("sentence", "file"),
+    [
+        (maxmargin.read.__doc__, "data/files.py"),
+        (maxmargin.train.__doc__, "training.py"),
+        (DataFile.__metadata__[0].help, "cli/options.py"),
+    ],
+    ids=["read", "train", "help"],
+)
+def test_docstrings_and_help_list_every_format(name, sentence, file):
+    assert FORMATS[name].title in " ".join(sentence.split()), f"add {FORMATS[name].title} in src/maxmargin/{file}"
 
 
 @dataclass
@@ -95,7 +105,6 @@ def test_a_format_from_outside_is_one_registration(tmp_path):
     path.write_text("\n".join(["LINES1", *lines]))
     register(Format("lines", "Lines", lambda path, how: LinesSource(path), starts=((b"LINES1", ""),)))
     assert kind_of(path) == "lines"
-    assert titles().endswith(" or Lines")
     result = maxmargin.train(path, tol=1e-6)
     assert np.array_equal(result.model.w, maxmargin.train(X, y, tol=1e-6).model.w)
 

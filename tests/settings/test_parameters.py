@@ -15,7 +15,7 @@ from maxmargin.cli import run
 from maxmargin.cli.train import train as command
 from maxmargin.estimators.base import NAMES, NEEDS, OWN
 from maxmargin.settings.checks import CHECKS
-from maxmargin.settings.parameters import IN_A_RACE, PARAMETERS, is_given, names_of
+from maxmargin.settings.parameters import IN_A_RACE, PARAMETERS, is_given
 from maxmargin.settings.rules import RULES
 
 ONLY_PYTHON = {"weights", "callback", "warm"}
@@ -108,7 +108,7 @@ def test_the_page_of_train_lists_every_parameter():
 def test_rules_and_checks_are_of_parameters():
     assert set(CHECKS) | set(RULES) | set(IN_A_RACE) | set(NEEDS) <= set(PARAMETERS)
     assert set(WRONG) == set(PARAMETERS)
-    assert {name for group in ("problem", "kernel", "run", "files") for name in names_of(group)} == set(PARAMETERS)
+    assert {parameter.group for parameter in PARAMETERS.values()} == {"problem", "kernel", "run", "files"}
 
 
 def race(X, y, **given):
@@ -228,7 +228,7 @@ def test_what_a_file_has_no_use_for_is_refused(tmp_path):
     maxmargin.write(tmp_path / "t.svm", X, y)
     with pytest.raises(ParameterError, match="label='outcome' names a column of a table"):
         maxmargin.train(tmp_path / "t.svm", label="outcome")
-    with pytest.raises(ParameterError, match="zero_based is for LIBSVM text"):
+    with pytest.raises(ParameterError, match="zero_based is for rows that name their columns"):
         maxmargin.train(table_file(tmp_path / "t.csv"), label="outcome", zero_based=True)
 
 

@@ -36,6 +36,7 @@ from maxmargin.solvers.streaming.row_cache import RowCache
 from maxmargin.system import budget
 from maxmargin.system.budget import LEAST, Budget, checked_memory, shown_size
 from maxmargin.system.buffers import FileMap, memory_of
+from maxmargin.system.rounding import margin_error
 
 TIGHT = "4.2MB"
 LOSSES = ("hinge", "squared_hinge", "logistic")
@@ -192,6 +193,19 @@ def test_a_ride_adds_up_both_objectives(loss, bias, tmp_path):
     assert found.dual == pytest.approx(total, rel=1e-12)
     assert found.primal == pytest.approx(whole.primal(w, ride.b, y * (X @ w + ride.b)), rel=1e-12)
     assert found.primal <= whole.primal(w, b, y * (X @ w + b)) + 1e-9
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_rounding_of_a_ride_covers_what_errors_of_the_margins_cost(loss, C):
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(50, 2000)), np.where(np.arange(50) % 2, 1.0, -1.0), rng.normal(size=2000)
+    ride = StreamedCertificate(Streamed(None, C, find_loss(loss), "none"), w, 0.0, 1.0, np.zeros(2000))
+    ride.add(take(X), y, np.zeros(50), 0)
+    slope, constant = margin_error(2000, np.linalg.norm(w), 0.0)
+    errors = slope * np.linalg.norm(X, axis=1) + constant
+    least = C * float(errors @ -find_loss(loss).slope(y * (X @ w)))  # the losses are convex
+    assert ride.certificate().primal_rounding >= least
 
 
 def test_an_alpha_that_is_not_balanced_bounds_nothing_for_a_free_bias(tmp_path):

@@ -3,12 +3,13 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
-from problems import EVERY_BIAS, EVERY_LOSS, overlapping
+from problems import EVERY_BIAS, EVERY_LOSS, overlapping, posed
 from scipy import sparse
 
 import maxmargin
 from maxmargin.data.labels import encode
 from maxmargin.errors import DataError, FileError, ParameterError, RefusedError
+from maxmargin.multiclass import each_against_rest
 
 
 @pytest.mark.parametrize("loss", EVERY_LOSS)
@@ -62,6 +63,17 @@ def test_more_than_two_classes_are_one_against_the_rest_each_certified():
     assert result.certificate.primal == pytest.approx(sum(part.certificate.primal for part in result.parts), rel=1e-14)
     assert np.mean(result.model.predict(X) == y) > 0.6
     assert {record.problem for record in result.history} == {f"{k} against the rest" for k in range(3)}
+
+
+def test_the_problem_of_a_class_is_made_when_it_is_asked_for():
+    X, y = overlapping(n=30)
+    problem, codes = posed(X, y), np.arange(30) % 3
+    problems = each_against_rest(problem, np.array(["a", "b", "c"]), codes)
+    assert len(problems) == len(list(problems)) == 3
+    assert problems[0] is not problems[0]
+    assert problems[-1].name == "c against the rest"
+    assert np.array_equal(problems[1].y, np.where(codes == 1, 1.0, -1.0))
+    assert problems[1].squared_norms is problem.squared_norms
 
 
 def test_a_time_limit_is_shared_among_classes():

@@ -13,7 +13,8 @@ import typer
 from maxmargin.settings.parameters import PARAMETERS
 
 DataFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="LIBSVM text (also .gz .bz2 .xz .zst), CSV, Parquet, Arrow or .npy.")
+    Path,
+    typer.Argument(metavar="FILE", help="LIBSVM text (plain, .gz, .bz2, .xz, .zst), CSV, Parquet, Arrow or .npy."),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by `maxmargin train`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object at the end instead of words.")]

@@ -17,9 +17,7 @@ def predict(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write.", show_default="the terminal")
     ] = None,
-    what: Annotated[
-        str, typer.Option(help="labels, decisions or probabilities (logistic models, --probability).")
-    ] = "labels",
+    what: Annotated[str, typer.Option(help="labels, decisions or probabilities, if the model has them.")] = "labels",
     labels: Labels = None,
     **given: Any,
 ) -> None:

@@ -12,8 +12,6 @@ from maxmargin.cli.options import DataFile, Json, Labels, Quiet, takes, values_o
 from maxmargin.settings.parameters import PARAMETERS
 
 STOPPED_EARLY = 3
-COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
-NOT_PART_OF_A_NAME = {*COMPRESSED, ".svm", ".libsvm", ".svmlight", ".txt", ".csv", ".parquet", ".arrow", ".npy"}
 
 
 @takes(*(name for name, parameter in PARAMETERS.items() if parameter.option is not None))
@@ -61,7 +59,9 @@ def train(
 
 def default_model(file: Path) -> Path:
     """The data file's name, without its endings and without what stands for other letters, in the current folder."""
+    from maxmargin.data.open_source import endings
+
     name = Path("".join(letter for letter in file.name if letter not in "*?[]") or "model")
-    while name.suffix in NOT_PART_OF_A_NAME:
+    while name.suffix in endings():
         name = name.with_suffix("")
     return Path(f"{name}.safetensors")

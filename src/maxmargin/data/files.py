@@ -155,7 +155,7 @@ class Files:
         if self.label is not None and found and not any(one.has_columns for one in found):
             raise ParameterError(f"label={self.label!r} names a column of a table: {self.name} is none")
         if self.zero_based and found and not any(one.has_indices for one in found):
-            raise ParameterError(f"zero_based is for LIBSVM text: {self.name} is none, its columns are in order")
+            raise ParameterError(f"zero_based is for rows that name their columns: {self.name} has them in order")
 
 
 @memory_errors()

@@ -65,6 +65,7 @@ class Format:
     open : the source of a file, given how to read it
     starts : first bytes that tell it, each with the suffix that the name must then have, or ""
     suffixes : endings of the name that tell it where first bytes do not
+    usual : endings of the name that tell nothing but are usual: a model's default name leaves them out too
     growth : size of the rows in memory relative to the file, about
     has_columns : whether its columns have names, of which `label` may be one
     has_indices : whether its rows name their columns, counted from 1 or from 0 (`zero_based`)
@@ -77,6 +78,7 @@ class Format:
     open: Callable[[Path, How], Source]
     starts: tuple[tuple[bytes, str], ...] = ()
     suffixes: tuple[str, ...] = ()
+    usual: tuple[str, ...] = ()
     growth: Callable[[Path], float] = as_stored
     has_columns: bool = False
     has_indices: bool = False
@@ -104,9 +106,3 @@ def format_of(path: Path, otherwise: Format) -> Format:
             return one
     by_name = (one for one in FORMATS.values() if one.suffixes and path.name.lower().endswith(one.suffixes))
     return next(by_name, otherwise)
-
-
-def titles() -> str:
-    """The formats as users call them, for messages and help."""
-    *most, last = (one.title for one in FORMATS.values())
-    return f"{', '.join(most)} or {last}"

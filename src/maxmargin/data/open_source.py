@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from maxmargin.data.formats import Format, How, register
+from maxmargin.data.formats import FORMATS, Format, How, register
 from maxmargin.data.formats import format_of as recognised
 from maxmargin.data.source import Several, Source
 from maxmargin.data.tables.npy import NPY
@@ -50,6 +50,11 @@ def format_of(path: Path) -> Format:
 def kind_of(path: Path) -> str:
     """The name of the format of a file."""
     return format_of(path).name
+
+
+def endings() -> set[str]:
+    """The parts of names that tell a format or a compression, such as .csv and .gz."""
+    return {f".{part}" for one in FORMATS.values() for name in one.suffixes + one.usual for part in name[1:].split(".")}
 
 
 def source_of(path: Path, how: How) -> Source:

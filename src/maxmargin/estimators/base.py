@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from maxmargin.errors import ParameterError
-from maxmargin.kernels.functions import NAMES as ALIASES
+from maxmargin.kernels.functions import has_parameter
 from maxmargin.loop.interrupts import postponed
 from maxmargin.results import Result
 from maxmargin.settings.checks import CHECKS
@@ -107,21 +107,11 @@ def seed_of(random_state: Any) -> Any:
     return int(random_state.randint(1 << 31)) if hasattr(random_state, "randint") else random_state
 
 
-def has_kernel(*kernels: str) -> Callable[[dict[str, Any]], bool]:
-    """Whether the kernel is one of these."""
-
-    def known(given: dict[str, Any]) -> bool:
-        kernel = given["kernel"]
-        return isinstance(kernel, str) and ALIASES.get(kernel, kernel) in kernels
-
-    return known
-
-
 NEEDS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "bias_scale": lambda given: given["bias"] == "regularised",
-    "gamma": has_kernel("gaussian", "polynomial", "sigmoid"),
-    "degree": has_kernel("polynomial"),
-    "coef0": has_kernel("polynomial", "sigmoid"),
+    "gamma": lambda given: has_parameter(given["kernel"], "gamma"),
+    "degree": lambda given: has_parameter(given["kernel"], "degree"),
+    "coef0": lambda given: has_parameter(given["kernel"], "coef0"),
     "cache": lambda given: given.get("approx") is None,
     "components": lambda given: given["approx"] is not None,
     "landmarks": lambda given: given["approx"] == "nystrom",

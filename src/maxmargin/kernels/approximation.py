@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,9 +10,8 @@ from maxmargin.data.rows import Rows, count_columns, count_rows
 from maxmargin.errors import ParameterError
 from maxmargin.kernels.feature_maps import FeatureMap, fourier_map, nystrom_map
 from maxmargin.kernels.functions import Gaussian, Kernel
-from maxmargin.kernels.landmarks import WAYS, landmarks_of
+from maxmargin.kernels.landmarks import landmarks_of
 from maxmargin.system.threads import free_memory
-from maxmargin.system.values import is_whole
 
 NAMES = ("nystrom", "fourier")
 FREQUENCY_COPIES = 2  # Arrays of d × components that fit the frequencies, and Q and R, while they are made orthogonal.
@@ -31,8 +30,8 @@ class Approximation(NamedTuple):
         rng = np.random.default_rng(seed)
         if not kernel.by_products or not kernel.definite:
             raise ParameterError(
-                f"approx={self.name!r} is for linear, polynomial (coef0 0 or above) and gaussian kernels: "
-                "other kernels have no feature map that can be computed"
+                f"approx={self.name!r} is for positive semidefinite kernels of inner products, such as gaussian: "
+                f"{kernel} has no feature map that can be computed"
             )
         if self.name == "nystrom":
             count = min(self.components, count_rows(rows))
@@ -50,23 +49,3 @@ class Approximation(NamedTuple):
                 f"components={self.components}: their frequencies for {d:,} features take {size}: take fewer"
             )
         return fourier_map(kernel, count_columns(rows), self.components, rng)
-
-
-def check_components(name: str, value: Any) -> None:
-    """Raise unless a value of `components` or `landmarks` is valid."""
-    if name == "landmarks":
-        if not (isinstance(value, str) and value in ("auto", *WAYS)):
-            raise ParameterError(f"landmarks={value!r} is not known: choose auto, {', '.join(WAYS)}")
-    elif not is_whole(value) or value < 1:
-        raise ParameterError(f"components={value!r} must be a whole number, 1 or above: 500 say")
-
-
-def checked_approximation(approx: Any, components: Any, landmarks: Any) -> Approximation | None:
-    """Return a validated approximation; None for None."""
-    if approx is None:
-        return None
-    if not (isinstance(approx, str) and approx in NAMES):
-        raise ParameterError(f"approx={approx!r} is not known: choose nystrom or fourier, or None")
-    check_components("components", components)
-    check_components("landmarks", landmarks)
-    return Approximation(approx, int(components), landmarks)

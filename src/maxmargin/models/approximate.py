@@ -91,7 +91,7 @@ class ApproximateModel(Widths):
         return self.linear.label(self.decide(X, threads))
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """Return P(class | x), one column for each class; for models with logistic loss."""
+        """Return P(class | x), one column for each class; for a loss that has them."""
         return np.concatenate([self.linear.probabilities(part, threads) for part in self.mapped(take(X), threads)])
 
     def mapped(self, rows: Rows, threads: int | None) -> Iterator[Rows]:

@@ -30,7 +30,7 @@ from maxmargin.models.kernel_function import KIND as FUNCTION_KIND
 from maxmargin.models.kernel_function import KernelFunction, kernel_function
 from maxmargin.models.libsvm import is_libsvm_model, read_libsvm_model
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.losses import LOSSES, sigmoid
+from maxmargin.problems.losses import losses_with_probabilities, sigmoid
 from maxmargin.system.file_checks import REAL, checked_array, row_numbers, section
 from maxmargin.system.overwriting import check_replaces_model
 from maxmargin.system.tensor_file import read_tensors, write_tensors
@@ -38,8 +38,7 @@ from maxmargin.system.threads import thread_count
 
 KIND = "model"
 
-LabelModel: TypeAlias = "LinearModel | KernelModel | ApproximateModel"
-Model: TypeAlias = "LabelModel | KernelFunction"
+Model: TypeAlias = "LinearModel | KernelModel | ApproximateModel | KernelFunction"
 
 
 @dataclass(eq=False)
@@ -141,9 +140,9 @@ class LinearModel:
         return np.asarray(self.classes[winners])
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """Return P(class | x), one column for each class, normalised if there are more than two; logistic loss only."""
-        if not getattr(LOSSES.get(self.loss), "probabilities", False):
-            raise MaxmarginError(f"a model of loss {self.loss!r} has no probabilities: train with loss='logistic'")
+        """Return P(class | x), one column for each class, normalised if there are more than two; see `Loss`."""
+        if self.loss not in (able := losses_with_probabilities()):
+            raise MaxmarginError(f"a model of loss {self.loss!r} has no probabilities: train with loss={able[0]!r}")
         values = sigmoid(self.decide(X, threads))
         if values.ndim == 1:
             return np.column_stack([1.0 - values, values])

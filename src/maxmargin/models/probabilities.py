@@ -13,6 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
+from maxmargin.problems.losses import sigmoid
+
 FOLDS = 5  # Of the cross-validation, as in LIBSVM.
 NEWTON_STEPS = 100  # At most, as in LIBSVM.
 GRADIENT_TOLERANCE = 1e-10  # For each example: the fit ends when the gradient is this small.
@@ -44,7 +46,7 @@ def fit_sigmoid(values: np.ndarray, first: np.ndarray) -> tuple[float, float]:
 
     now = loss(found)
     for _ in range(NEWTON_STEPS):
-        p = 0.5 * (1.0 + np.tanh(0.5 * (found @ features)))  # probability of the second class
+        p = sigmoid(found @ features)  # probability of the second class
         slope = features @ (p - (1.0 - target))
         if np.max(np.abs(slope)) <= GRADIENT_TOLERANCE * len(values):
             break
@@ -63,7 +65,7 @@ def fit_sigmoid(values: np.ndarray, first: np.ndarray) -> tuple[float, float]:
 def pair_probabilities(values: np.ndarray, sigmoids: np.ndarray) -> np.ndarray:
     """Return P(first class of the pair | x), one column for each pair."""
     z = values * sigmoids[:, 0] + sigmoids[:, 1]
-    return np.asarray(np.clip(0.5 * (1.0 - np.tanh(0.5 * z)), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY))
+    return np.asarray(np.clip(sigmoid(-z), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY))
 
 
 def couple(pairs: np.ndarray, classes: int) -> np.ndarray:

@@ -36,6 +36,7 @@ from maxmargin.system.rounding import gamma
 from maxmargin.system.values import is_number
 
 BIASES = ("none", "regularised", "free")
+UNREGULARISED = "unregularised_"  # then the loss: the kind of problem that C = ∞ leaves of it
 SHIFTED_FROM = 1e6  # ‖x‖: columns far from 0 are searched above it; below, a score of order 1 has ten correct digits.
 
 
@@ -72,7 +73,7 @@ class Problem(InMemory):
     @property
     def kind(self) -> str:
         """The loss, with its limit for infinite C: one of the kinds that solvers declare (solvers/takes.py)."""
-        return self.loss.name if self.ridge else f"unregularised_{self.loss.name}"
+        return self.loss.name if self.ridge else f"{UNREGULARISED}{self.loss.name}"
 
     @property
     def bounded(self) -> bool:

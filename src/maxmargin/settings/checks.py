@@ -11,10 +11,10 @@ import numpy as np
 from maxmargin.data.expand import find_expansion
 from maxmargin.data.files import check_way
 from maxmargin.errors import ParameterError
-from maxmargin.kernels.approximation import check_components
+from maxmargin.kernels.approximation import NAMES as APPROXIMATIONS
 from maxmargin.kernels.functions import check_gamma, checked_degree, checked_number, gamma_of
+from maxmargin.kernels.landmarks import WAYS
 from maxmargin.loop.saving import Keeping
-from maxmargin.loop.stopping import Limits
 from maxmargin.problems.formulations import check_nu
 from maxmargin.problems.linear import check_bias
 from maxmargin.problems.losses import find_loss
@@ -27,14 +27,22 @@ from maxmargin.system.values import check_column, check_flag, is_number, is_whol
 TASKS = ("classify", "regress", "novelty")
 
 
-def checked_limits(tol: float, max_seconds: float | None, max_epochs: float | None) -> Limits:
-    """Limits that can be reached."""
-    if not (is_number(tol) and 0 < tol < np.inf):
-        raise ParameterError(f"tol={tol!r} must be a number above 0: the relative duality gap to reach, 1e-4 say")
-    for name, value in (("max_seconds", max_seconds), ("max_epochs", max_epochs)):
-        if value is not None and not (is_number(value) and value > 0):
-            raise ParameterError(f"{name}={value!r} must be a number above 0, or None for no limit")
-    return Limits(tol, max_seconds, max_epochs)
+def check_tol(name: str, value: Any) -> None:
+    """A number above 0."""
+    if not (is_number(value) and 0 < value < np.inf):
+        raise ParameterError(f"{name}={value!r} must be a number above 0: the relative duality gap to reach, 1e-4 say")
+
+
+def check_limit(name: str, value: Any) -> None:
+    """A number above 0, or none."""
+    if value is not None and not (is_number(value) and value > 0):
+        raise ParameterError(f"{name}={value!r} must be a number above 0, or None for no limit")
+
+
+def check_components(name: str, value: Any) -> None:
+    """A whole number, 1 or above."""
+    if not is_whole(value) or value < 1:
+        raise ParameterError(f"{name}={value!r} must be a whole number, 1 or above: 500 say")
 
 
 def checked_cache(cache: Any) -> float | None:
@@ -64,12 +72,12 @@ def checked_seed(seed: Any) -> int:
     return int(seed)
 
 
-def one_of(*known: str) -> Callable[[str, Any], None]:
-    """A check for names."""
+def one_of(*known: str | None) -> Callable[[str, Any], None]:
+    """A check for names; None may be among them."""
 
     def check(name: str, value: Any) -> None:
-        if not (isinstance(value, str) and value in known):
-            raise ParameterError(f"{name}={value!r} is not known: choose one of {', '.join(known)}")
+        if not ((value is None or isinstance(value, str)) and value in known):
+            raise ParameterError(f"{name}={value!r} is not known: choose one of {', '.join(map(str, known))}")
 
     return check
 
@@ -131,9 +139,13 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "coef0": checked_number,
     "cache": lambda _, value: checked_cache(value),
     "probability": check_flag,
+    "approx": one_of(*APPROXIMATIONS, None),
     "components": check_components,
-    "landmarks": check_components,
+    "landmarks": one_of("auto", *WAYS),
     "options": check_options,
+    "tol": check_tol,
+    "max_seconds": check_limit,
+    "max_epochs": check_limit,
     "threads": lambda _, value: thread_count(value),
     "seed": lambda _, value: checked_seed(value),
     "callback": check_callback,
@@ -144,4 +156,4 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "zero_based": check_flag,
     "on_bad_line": lambda _, value: check_way(value),
     "expand": lambda _, value: find_expansion(value),
-}  # weights and warm are checked against the rows, the others in check_values
+}  # weights and warm are checked against the rows, the others by checked_settings

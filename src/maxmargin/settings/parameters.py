@@ -47,7 +47,7 @@ PARAMETERS = {
     "expand": Parameter(
         None, PROBLEM, "Features to compute: poly2, hash:2**20, fourier:2000:0.1; of sequences kmers:8.", str
     ),
-    "kernel": Parameter(None, KERNEL, "linear, polynomial, gaussian or sigmoid.", str, shown="none"),
+    "kernel": Parameter(None, KERNEL, "linear, polynomial, gaussian, sigmoid or precomputed.", str, shown="none"),
     "gamma": Parameter("scale", KERNEL, "γ of the kernel: a number, scale for 1/(d var X) or auto for 1/d.", str),
     "sigma": Parameter(None, KERNEL, "The width of a Gaussian: γ = 1/(2σ²).", float),
     "degree": Parameter(3, KERNEL, "p of (γ⟨x, z⟩ + r)^p.", int),
@@ -90,11 +90,6 @@ IN_A_RACE = (
     "C", "lam", "loss", "bias", "bias_scale", "weights", "class_weight", "tol", "max_seconds", "max_epochs", "seed",
     "threads", "callback", "memory", "label", "zero_based", "on_bad_line",
 )  # what `race` takes: it compares solvers of linear classifiers on rows in memory  # fmt: skip
-
-
-def names_of(group: str) -> list[str]:
-    """The parameters of a group."""
-    return [name for name, parameter in PARAMETERS.items() if parameter.group == group]
 
 
 def is_given(name: str, value: Any) -> bool:

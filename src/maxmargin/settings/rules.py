@@ -11,6 +11,7 @@ from maxmargin.data.expand import Kmers, find_expansion
 from maxmargin.data.files import is_file
 from maxmargin.kernels.functions import NAMES, has_parameter
 from maxmargin.problems.linear import penalty
+from maxmargin.problems.losses import losses_with_probabilities
 from maxmargin.settings.parameters import is_given
 
 Values = Mapping[str, Any]
@@ -22,17 +23,17 @@ def is_exact_kernel(values: Values) -> bool:
     return values["task"] != "classify" or (values["kernel"] is not None and values["approx"] is None)
 
 
-def of_kernels(*kernels: str) -> Rule:
-    """A rule for what only these kernels have."""
+def of_kernels(recommended: str) -> Rule:
+    """A rule for what only some kernels have, such as the recommended one."""
 
     def rule(name: str, values: Values) -> str:
         kernel = values["kernel"]
         if kernel is None:
-            return f"{name} needs a kernel: add kernel={kernels[0]!r}"
-        if isinstance(kernel, str) and (NAMES.get(kernel, kernel) in kernels or has_parameter(kernel, name)):
+            return f"{name} needs a kernel: add kernel={recommended!r}"
+        if has_parameter(kernel, name) or (isinstance(kernel, str) and NAMES.get(kernel, kernel) == recommended):
             return ""
         called = "a function" if callable(kernel) else repr(kernel)
-        return f"{name} has no meaning for kernel={called}: leave it out, or take kernel={kernels[0]!r}"
+        return f"{name} has no meaning for kernel={called}: leave it out, or take kernel={recommended!r}"
 
     return rule
 
@@ -82,9 +83,8 @@ def c_or_nu(name: str, values: Values) -> str:
 
 def without_kernel(name: str, values: Values) -> str:
     """The rule for expand, which makes features for a linear model."""
-    return (
-        f"{name} makes features for a linear model: not together with a kernel" if values["kernel"] is not None else ""
-    )
+    without = values["kernel"] is None
+    return "" if without else f"{name} makes features for a linear model: not together with a kernel"
 
 
 def sequences_from_files(name: str, values: Values) -> str:
@@ -97,7 +97,8 @@ def sequences_from_files(name: str, values: Values) -> str:
 def with_probabilities(name: str, values: Values) -> str:
     """The rule for probability, which linear models have with another loss."""
     exact = values["kernel"] is not None and values["approx"] is None
-    return "" if exact else f"{name} is for kernels: a linear model has probabilities with loss='logistic'"
+    loss = losses_with_probabilities()[0]
+    return "" if exact else f"{name} is for kernels: a linear model has probabilities with {loss=}"
 
 
 def linear_start(name: str, values: Values) -> str:
@@ -108,11 +109,8 @@ def linear_start(name: str, values: Values) -> str:
 
 def can_be_kept(name: str, values: Values) -> str:
     """The rule for checkpoints."""
-    return (
-        "a run whose kernel is a Python function cannot be kept: no file holds code"
-        if callable(values["kernel"])
-        else ""
-    )
+    code = callable(values["kernel"])
+    return "a run whose kernel is a Python function cannot be kept: no file holds code" if code else ""
 
 
 def finite_c(name: str, values: Values) -> str:
@@ -123,9 +121,8 @@ def finite_c(name: str, values: Values) -> str:
 
 def hinge_with_kernels(name: str, values: Values) -> str:
     """The rule for losses."""
-    value = values[name]
-    exact = is_exact_kernel(values)
-    return f"{name}={value!r} is not for kernels: they are trained with loss='hinge'" if exact else ""
+    refused = f"{name}={values[name]!r} is not for kernels: they are trained with loss='hinge'"
+    return refused if is_exact_kernel(values) else ""
 
 
 def bias_with_kernels(name: str, values: Values) -> str:
@@ -164,10 +161,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "bias_scale": (beside("bias", "bias='regularised': the constant feature has that size", "regularised"),),
     "class_weight": (CLASSIFY,),
     "expand": (CLASSIFY, without_kernel, sequences_from_files),
-    "gamma": (of_kernels("gaussian", "polynomial", "sigmoid"),),
+    "gamma": (of_kernels("gaussian"),),
     "sigma": (one_of_two,),
     "degree": (of_kernels("polynomial"),),
-    "coef0": (of_kernels("polynomial", "sigmoid"),),
+    "coef0": (of_kernels("polynomial"),),
     "cache": (of_exact_kernels,),
     "probability": (CLASSIFY, with_probabilities),
     "approx": (CLASSIFY, beside("kernel", "a kernel: add kernel='gaussian'")),

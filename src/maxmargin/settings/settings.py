@@ -11,11 +11,11 @@ from typing import Any
 
 from maxmargin.data.expand import Expansion, find_expansion
 from maxmargin.errors import ParameterError
-from maxmargin.kernels.approximation import Approximation, checked_approximation
+from maxmargin.kernels.approximation import Approximation
 from maxmargin.loop.saving import Keeping
 from maxmargin.loop.stopping import Limits
 from maxmargin.problems.linear import penalty
-from maxmargin.settings.checks import CHECKS, checked_keeping, checked_limits
+from maxmargin.settings.checks import CHECKS, checked_keeping
 from maxmargin.settings.parameters import PARAMETERS, is_given
 from maxmargin.settings.rules import RULES, Values, is_exact_kernel
 from maxmargin.solvers import find_solver
@@ -41,10 +41,10 @@ class Settings:
         """The same with other values."""
         return Settings({**self.values, **values})
 
-    @cached_property
+    @property
     def limits(self) -> Limits:
         """When to stop."""
-        return checked_limits(self.tol, self.max_seconds, self.max_epochs)
+        return Limits(self.tol, self.max_seconds, self.max_epochs)
 
     @cached_property
     def keeping(self) -> Keeping:
@@ -66,10 +66,10 @@ class Settings:
         """What makes rows longer, if anything does."""
         return find_expansion(self.expand)
 
-    @cached_property
+    @property
     def approximation(self) -> Approximation | None:
         """The features that approximate the kernel, if any do."""
-        return checked_approximation(self.approx, self.components, self.landmarks)
+        return None if self.approx is None else Approximation(self.approx, int(self.components), self.landmarks)
 
     @property
     def uses_kernel(self) -> bool:
@@ -120,8 +120,6 @@ def check_values(values: Values) -> None:
     for name, check in CHECKS.items():
         check(name, values[name])
     penalty(1, values["C"], values["lam"])
-    checked_limits(values["tol"], values["max_seconds"], values["max_epochs"])
-    checked_approximation(values["approx"], values["components"], values["landmarks"])
     if values["solver"] != "auto":
         find_solver(values["solver"], values["options"], kernel=is_exact_kernel(values))
 

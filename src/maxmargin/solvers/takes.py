@@ -12,13 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maxmargin.problems.kernel import KernelProblem
-from maxmargin.problems.linear import BIASES, Problem
+from maxmargin.problems.linear import BIASES, UNREGULARISED, Problem
+from maxmargin.problems.losses import HARD_MARGIN, LOSSES
 
-SMOOTH_LOSSES = ("squared_hinge", "logistic")
-EVERY_LOSS = ("hinge", *SMOOTH_LOSSES)
+EVERY_LOSS = tuple(LOSSES)
+SMOOTH_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.smooth)
 EVERY_FORMULATION = ("C-SVC", "epsilon-SVR", "one-class", "nu-SVC", "nu-SVR")
-HARD_MARGIN = "hard_margin"
-UNREGULARISED = "unregularised_logistic"
 
 
 @dataclass(frozen=True)
@@ -32,18 +31,13 @@ class Takes:
     biases : tuple of str
         Treatments of the bias.
     hard_margin : bool
-        Whether C may be infinite for hinge and squared hinge: a hard margin.
+        Whether C may be infinite for losses that have a hard margin as their limit.
     unregularised : bool
-        Whether C may be infinite for logistic: no regularisation.
+        Whether C may be infinite for the other losses: no regularisation.
     formulations : tuple of str
         Formulations of kernel problems.
     indefinite : bool
         Whether kernels need not be positive semidefinite.
-
-    Examples
-    --------
-    >>> Takes(("hinge",), ("free",)).includes("hinge", "none")
-    False
     """
 
     losses: tuple[str, ...] = ()
@@ -56,12 +50,8 @@ class Takes:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of problem, as `problem.kind` names them."""
-        without_C = (HARD_MARGIN,) * self.hard_margin + (UNREGULARISED,) * self.unregularised
-        return self.losses + without_C + self.formulations
-
-    def includes(self, kind: str, bias: str) -> bool:
-        """Whether a problem of that kind with that bias is taken."""
-        return kind in self.kinds and bias in self.biases
+        unregularised = tuple(f"{UNREGULARISED}{name}" for name in self.losses) * self.unregularised
+        return self.losses + (HARD_MARGIN.name,) * self.hard_margin + unregularised + self.formulations
 
     def objection(self, problem: Problem | KernelProblem) -> str | None:
         """What speaks against the problem; None if it is taken."""
@@ -74,11 +64,14 @@ class Takes:
         return None
 
     def takes_kind(self, problem: Problem | KernelProblem) -> bool:
-        """Whether the kind is named, or is a loss from outside the package and all losses of its sort are taken."""
-        if problem.kind in self.kinds or isinstance(problem, KernelProblem) or not problem.bounded:
-            return problem.kind in self.kinds
+        """Whether the kind is named, or its loss is not but all losses of its sort are taken."""
+        if isinstance(problem, KernelProblem):
+            return problem.kind in self.formulations
+        if problem.loss is HARD_MARGIN:
+            return self.hard_margin
         of_its_sort = SMOOTH_LOSSES if problem.loss.smooth else EVERY_LOSS
-        return problem.kind not in EVERY_LOSS and set(of_its_sort) <= set(self.losses)
+        named = problem.loss.name in self.losses or set(of_its_sort) <= set(self.losses)
+        return named and (self.unregularised or problem.ridge > 0)
 
     def objection_to_kind(self, kind: str) -> str:
         """What speaks against that kind of problem."""
@@ -90,13 +83,14 @@ class Takes:
             )
         if not self.losses:
             return "is made for kernels, and none was given"
-        if kind == HARD_MARGIN:
+        if kind == HARD_MARGIN.name:
             return "needs a finite C, and C=inf is a hard margin"
-        if kind == UNREGULARISED:
-            return "needs a finite C, and C=inf (lam=0) leaves logistic without regularisation"
+        if kind.startswith(UNREGULARISED):
+            loss = kind.removeprefix(UNREGULARISED)
+            return f"needs a finite C, and C=inf (lam=0) leaves {loss} without regularisation"
         if self.losses == SMOOTH_LOSSES:
-            return f"needs a smooth loss, and {kind} is not (loss='squared_hinge' is)"
-        return f"is made for hinge, not for {kind}"
+            return f"needs a smooth loss, and {kind} is not (loss={SMOOTH_LOSSES[0]!r} is)"
+        return f"is made for {' and '.join(self.losses)}, not for {kind}"
 
     def objection_to_bias(self, problem: Problem | KernelProblem) -> str:
         """What speaks against the bias."""

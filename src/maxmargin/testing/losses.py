@@ -47,6 +47,7 @@ def check_loss(loss: Loss, seed: int = 0) -> None:
     check_slope(loss)
     check_curvature(loss)
     check_convex(loss)
+    check_declared(loss)
     check_zero_weight(loss)
     check_extreme_margins(loss)
     check_dual_slope(loss)
@@ -99,6 +100,13 @@ def check_convex(loss: Loss) -> None:
     check(np.all(np.diff(slopes) >= -1e-12), f"{loss.name} is not convex")
     jumps = loss.slope(MARGINS + 1e-9) - loss.slope(MARGINS - 1e-9)
     check(bool(np.all(jumps < JUMP)) == bool(loss.smooth), f"{loss.name}: smooth={loss.smooth} is not true")
+
+
+def check_declared(loss: Loss) -> None:
+    """The curvature is above 0 everywhere exactly if `strictly_convex`, and at most `largest_curvature`."""
+    bends, strict = loss.curvature(MARGINS), loss.strictly_convex
+    check(bool(np.all(bends > 0.0)) == bool(strict), f"{loss.name}: strictly_convex={strict} is not true")
+    check(np.all(bends <= loss.largest_curvature), f"{loss.name}: its curvature exceeds largest_curvature")
 
 
 def check_zero_weight(loss: Loss) -> None:

@@ -122,5 +122,5 @@ def array_in(path: Path) -> np.ndarray:
 
 NPY = Format(
     "npy", ".npy", lambda path, how: ArraySource(path, how.y, how.capacity, how.width is not None),
-    starts=((b"\x93NUMPY", ""),), has_labels=False,
+    starts=((b"\x93NUMPY", ""),), usual=(".npy",), has_labels=False,
 )  # fmt: skip

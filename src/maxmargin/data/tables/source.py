@@ -406,6 +406,10 @@ CSV = table(
     growth=lambda path: 1.0 if path.suffix == ".csv" else UNPACKED,
 )  # fmt: skip
 PARQUET = table(  # an encrypted file needs its name too: PARE may begin a label such as PARENT
-    "parquet", "Parquet", starts=((MAGIC, ""), (ENCRYPTED, ".parquet")), growth=lambda path: COMPRESSED
+    "parquet",
+    "Parquet",
+    starts=((MAGIC, ""), (ENCRYPTED, ".parquet")),
+    usual=(".parquet",),
+    growth=lambda path: COMPRESSED,
 )
-ARROW = table("arrow", "Arrow", starts=((b"ARROW1", ""),), growth=lambda path: COMPRESSED)
+ARROW = table("arrow", "Arrow", starts=((b"ARROW1", ""),), usual=(".arrow",), growth=lambda path: COMPRESSED)

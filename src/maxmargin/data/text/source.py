@@ -125,5 +125,6 @@ def opened(path: Path, how: How) -> TextSource:
 
 TEXT = Format(
     "text", "LIBSVM text (plain, .gz, .bz2, .xz, .zst)", opened, has_indices=True, read=read_text,
+    usual=(".svm", ".libsvm", ".svmlight", ".txt", ".gz", ".bz2", ".xz", ".zst"),
     growth=lambda path: 1.0 if is_plain(path) else UNPACKED,
 )  # fmt: skip

@@ -107,9 +107,9 @@ def kernel_names() -> str:
     return ", ".join(f"{name} ({aliases})" if aliases else name for name, aliases in known.items())
 
 
-def has_parameter(kernel: str, name: str) -> bool:
-    """Whether the kernel that a user names has that parameter; False for a name that is not known."""
-    kind = KERNELS.get(NAMES.get(kernel, kernel))
+def has_parameter(kernel: Any, name: str) -> bool:
+    """Whether the kernel that a user names has that parameter; False for a function or a name that is not known."""
+    kind = KERNELS.get(NAMES.get(kernel, kernel)) if isinstance(kernel, str) else None
     return kind is not None and name in {one.name for one in fields(kind)}
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "Loss",
     "SquaredHinge",
     "find_loss",
+    "losses_with_probabilities",
     "register",
     "sigmoid",
 ]
@@ -44,6 +45,11 @@ def find_loss(name: str) -> Loss:
     if not isinstance(name, str) or name not in LOSSES:
         raise ParameterError(f"loss={name!r} is not known: choose one of {', '.join(LOSSES)}")
     return LOSSES[name]
+
+
+def losses_with_probabilities() -> list[str]:
+    """The losses whose models have probabilities."""
+    return [name for name, loss in LOSSES.items() if loss.probabilities]
 
 
 for _loss in (Hinge(), SquaredHinge(), Logistic()):

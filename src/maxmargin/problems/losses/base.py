@@ -32,6 +32,8 @@ class Loss:
         margin 1 between slopes −1 and 0, "midpoint" for a hard margin
     limit : what C = ∞ leaves: a "hard_margin" for a loss that is 0 from margin 1 on, else the losses "unregularised"
     probabilities : whether 1/(1 + exp(−score)) is the probability that a model trained with it gives a class
+    strictly_convex : whether ℓ″ is continuous and above 0 everywhere: every example takes part in every Newton step,
+        and no α reaches an end of its box, where the slope of d is infinite
     largest_curvature : an upper bound of ℓ″, for a loss whose slope is not bounded; streamed certificates need one of
         the two bounds
     """
@@ -41,6 +43,7 @@ class Loss:
     bias_rule: str = "newton"
     limit: str = "hard_margin"
     probabilities: bool = False
+    strictly_convex: bool = False
     largest_curvature: float = np.inf
 
     @property
@@ -73,13 +76,14 @@ class Loss:
         raise NotImplementedError
 
 
+ATTRIBUTES = ("name", "smooth", "bias_rule", "limit", "probabilities", "strictly_convex", "largest_curvature")
 METHODS = ("value", "slope", "curvature", "dual", "upper", "dual_term")
 
 
 def check_whole(loss: Loss) -> None:
     """Refuse a loss that lacks a piece, by the name of the piece."""
     known = getattr(loss, "name", None) or type(loss).__name__
-    for piece in ("name", "smooth", "bias_rule", "limit", "probabilities"):
+    for piece in ATTRIBUTES:
         if not hasattr(loss, piece):
             raise ParameterError(f"loss {known} lacks {piece}: see maxmargin.problems.losses.Loss")
     for piece in METHODS:

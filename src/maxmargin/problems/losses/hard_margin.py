@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.problems.dual_terms import DualTerm, Quadratic
-from maxmargin.problems.losses.base import Array, Loss
+from maxmargin.problems.losses.base import Array
+from maxmargin.problems.losses.hinge import Hinge
 
 AS_GOOD_AS_INFINITE = 1e100  # the upper end of a box: two equal rows with unlike labels drive α there
 
 
-class HardMargin(Loss):
+class HardMargin(Hinge):
     """ℓ(m) = 0 from a margin of 1 on, else ∞;  d(α) = α on 0 ≤ α: what hinge and squared hinge become as C → ∞."""
 
     name = "hard_margin"
-    smooth = False
     bias_rule = "midpoint"
 
     def value(self, m: Array) -> Array:
@@ -24,14 +24,6 @@ class HardMargin(Loss):
     def slope(self, m: Array) -> Array:
         """0, where the loss is finite."""
         return np.zeros_like(m)
-
-    def curvature(self, m: Array) -> Array:
-        """0."""
-        return np.zeros_like(m)
-
-    def dual(self, alpha: Array, C: Array) -> Array:
-        """α."""
-        return alpha
 
     def upper(self, C: Array) -> Array:
         """∞, except where a weight of zero leaves only α = 0."""

@@ -15,6 +15,8 @@ class Logistic(Loss):
     smooth = True
     limit = "unregularised"
     probabilities = True
+    strictly_convex = True
+    largest_curvature = 0.25
 
     def value(self, m: Array) -> Array:
         """log(1 + e^−m), without overflow."""

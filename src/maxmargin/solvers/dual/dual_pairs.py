@@ -25,7 +25,6 @@ from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.dual_terms import best_pair, room, slope
 from maxmargin.problems.linear import Problem
-from maxmargin.problems.losses import Logistic
 from maxmargin.solvers.base import dual_start, rows_at_once
 from maxmargin.solvers.parts.sweeps import Sweeps
 from maxmargin.solvers.takes import EVERY_LOSS, Takes
@@ -34,7 +33,7 @@ from maxmargin.system.compiled import compiled
 PAIRS = ("joined", "random", "greedy")
 GREEDY_STEPS = 10  # in one call of `advance`: each costs a pass over the rows
 BIAS_STEP = 0.1  # of the way to F_i: how far a violating example moves the estimate of b
-INTERIOR = 1e-3  # logistic starts at this part of the box: its dual has infinite slope at the ends
+INTERIOR = 1e-3  # strictly convex losses start at this part of the box: their d has infinite slope at the ends
 
 
 @dataclass
@@ -65,8 +64,8 @@ class DualPairs:
             raise ParameterError(f"pairs={self.pairs!r} is not known: choose one of {', '.join(PAIRS)}")
 
     def start(self, problem: Problem, warm: Point | None = None) -> PairSweeps:
-        """At α = 0 (logistic: just inside the box), or at `alpha`."""
-        if warm is None and isinstance(problem.loss, Logistic):
+        """At α = 0 (a strictly convex loss: just inside the box), or at `alpha`."""
+        if warm is None and problem.loss.strictly_convex:
             warm = Point(alpha=INTERIOR * problem.C)
         return PairSweeps(*dual_start(problem, warm))
 

@@ -11,7 +11,7 @@ After    Shalev-Shwartz, Singer, Srebro, Cotter, Mathematical Programming 2011, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,21 +19,18 @@ from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.solvers.base import visits_at_once
+from maxmargin.solvers.parts.stochastic_steps import Epochs
 from maxmargin.solvers.stochastic.pegasos import check_batch
 from maxmargin.solvers.takes import Takes
 from maxmargin.system.compiled import compiled
 
 
 @dataclass
-class Hits:
-    """a, the scores times t, and the number of steps."""
+class Hits(Epochs):
+    """a, and the scores times t."""
 
     a: np.ndarray
     f: np.ndarray
-    t: int = 0
-    visited: int = 0
-    order: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    position: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,8 +66,7 @@ class PegasosKernel:
                 gain = -(-n // self.batch) * C[i]
                 state.a[i] += gain
                 state.f += gain * y[i] * problem.held.one(i)
-        state.visited += stop - start
-        state.position = stop % n
+        state.close(start, stop)
 
     def point(self, problem: KernelProblem, state: Hits) -> Point:
         """A dual point."""

@@ -3,7 +3,7 @@
 no regularisation        orthogonal factors of the rows, since the matrix may be close to singular (problems/balance)
 few features             Cholesky factors of the matrix
 the same, long rows,     conjugate gradients preconditioned by the matrix of a sample of the rows. Where they do not
-logistic                 arrive, the next step takes the matrix. (Squared hinge was slower: rows enter and leave)
+strictly convex loss     arrive, the next step takes the matrix. (Squared hinge was slower: rows enter and leave)
 many features            conjugate gradients, one pass over the rows a product, stopped early (inexact Newton). Where
                          they take too many epochs, the matrix, if it can be written out
 
@@ -19,7 +19,6 @@ import numpy as np
 from maxmargin.data.rows import row_length
 from maxmargin.problems.balance import FEW, newton_step
 from maxmargin.problems.certificate import answers
-from maxmargin.problems.dual_terms import Entropy
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.conjugate_gradients import Iterate, Solve, conjugate_gradients
 from maxmargin.solvers.parts.newton_system import System
@@ -58,8 +57,7 @@ def newton_direction(
     small = small_enough(problem)
     if not (small or stiff):
         return by_conjugate_gradients(system, gradient)._replace(stiff=tired and problem.d <= FEW)
-    logistic = isinstance(problem.dual_term, Entropy)
-    of_sample = system.by_sample() if logistic and not stiff else None
+    of_sample = system.by_sample() if problem.loss.strictly_convex and not stiff else None
     if of_sample is None:
         return Direction(system.by_factors()(-gradient), stiff=stiff and not small)  # a sample is given up for one step
     direction = by_conjugate_gradients(system, gradient, of_sample)

@@ -1,4 +1,4 @@
-"""The dual point that a Newton step predicts, for logistic loss.
+"""The dual point that a Newton step predicts, for strictly convex losses, as logistic.
 
 A whole step Δ from margins m solves  (diag(r) + Σ h_i z_i z_iᵀ) Δ = −∇P.  Written out, that is  w(α) = the new w  for
 

@@ -19,7 +19,7 @@ import numpy as np
 from maxmargin.data.gram import weighted_gram
 from maxmargin.data.passes import combination, combination_of_squares, curved, scores
 from maxmargin.data.pick import pick
-from maxmargin.data.rows import Dense, Rows, row_length
+from maxmargin.data.rows import Csr, Rows, matrix_of, row_length
 from maxmargin.solvers.parts.conjugate_gradients import Solve, conjugate_gradients
 from maxmargin.system.buffers import scratch
 from maxmargin.system.threads import blas_on
@@ -173,16 +173,11 @@ def factored(H: np.ndarray) -> tuple[np.ndarray, bool]:
 
 def inner_products(rows: Rows, threads: int = 1) -> np.ndarray:
     """⟨x_i, x_j⟩ for all pairs of rows."""
-    if isinstance(rows, Dense):
-        X = rows.values.astype(np.float64, copy=False)
-        with blas_on(threads if len(X) >= BLAS_THREADS_FROM else 1):
-            return np.asarray(X @ X.T)
-    from scipy.sparse import csr_array
-
-    X = csr_array(
-        (rows.values.astype(np.float64, copy=False), rows.indices, rows.indptr), (len(rows.indptr) - 1, rows.d)
-    )
-    return np.asarray((X @ X.T).toarray())
+    X = matrix_of(rows._replace(values=rows.values.astype(np.float64, copy=False)))
+    if isinstance(rows, Csr):
+        return np.asarray((X @ X.T).toarray())
+    with blas_on(threads if len(X) >= BLAS_THREADS_FROM else 1):
+        return np.asarray(X @ X.T)
 
 
 def squares(rows: Rows, d: int, h: np.ndarray, size: int, threads: int = 1) -> np.ndarray:

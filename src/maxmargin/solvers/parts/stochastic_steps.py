@@ -35,19 +35,30 @@ TINY_SCALE = 1e-100  # least scale within a call: below, a division by it may ov
 SCHEDULES = ("1/t", "over_t", "over_t_C", "over_sqrt_t", "constant")
 
 
+@dataclass(kw_only=True)
+class Epochs:
+    """The number of steps, and the epoch under way: the order of its examples, and how many were visited."""
+
+    t: int = 0
+    visited: int = 0
+    order: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    position: int = 0
+
+    def close(self, start: int, stop: int) -> None:
+        """Count the visits of order[start:stop]."""
+        self.visited += stop - start
+        self.position = stop if stop < len(self.order) else 0
+
+
 @dataclass
-class Walk:
-    """A point, factored: w = scale · v, α = scale · a, Σ αy = scale · s; and the epoch under way."""
+class Walk(Epochs):
+    """A point, factored: w = scale · v, α = scale · a, Σ αy = scale · s."""
 
     v: np.ndarray
     a: np.ndarray
     scale: float = 1.0
     s: float = 0.0
     b: float = 0.0
-    t: int = 0
-    visited: int = 0
-    order: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    position: int = 0
 
     def open(self, problem: Problem, rng: np.random.Generator, batch: int, uniform: bool) -> tuple[int, int]:
         """The part of the epoch to visit now, in whole batches; at its beginning, an order for it."""
@@ -59,11 +70,6 @@ class Walk:
         if uniform:  # no more draws than there are steps
             self.order[start:stop] = rng.choice(problem.counted, stop - start)
         return start, stop
-
-    def close(self, start: int, stop: int) -> None:
-        """Count the visits."""
-        self.visited += stop - start
-        self.position = stop if stop < len(self.order) else 0
 
     def fold(self) -> None:
         """Put the scale into the arrays before it is too small to divide by."""

@@ -2,8 +2,9 @@
 
 Solves   min_v P(v)  for a smooth loss: squared hinge, logistic;  v = w or (w, b)
 Step     (diag(r) + Σ h_i z_i z_iᵀ) Δ = −∇P,  h_i = C_i ℓ″(m_i), z_i = (x_i, 1);  v ← v + t Δ
-Length   t = 1 if P is nearly flat there, else found by a search. For logistic, conjugate gradients also give the change
-         of the scores: far from the optimum t is then found before the step is taken, and is often 2
+Length   t = 1 if P is nearly flat there, else found by a search. For a strictly convex loss, as logistic, conjugate
+         gradients also give the change of the scores: far from the optimum t is then found before the step is taken,
+         and is often 2
 System   solved in the cheapest way (parts/newton_direction): Cholesky factors, or conjugate gradients
 Sample   the first steps run on a sample of the rows: they only have to find the neighbourhood
 Dual     α_i = −C_i ℓ′(m_i) at the new margins, or the α that the step predicts (parts/newton_dual), whichever has the
@@ -19,7 +20,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin.problems.certificate import Point
-from maxmargin.problems.dual_terms import Entropy
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.line_search import FLAT, find_flat
 from maxmargin.solvers.parts.newton_direction import newton_direction, small_enough
@@ -78,8 +78,8 @@ class Newton:
         if state.fresh:
             self.try_on_sample(problem, state, rng)
         primal = Primal(problem)
-        logistic = isinstance(problem.dual_term, Entropy)
-        before = BeforeStep(state.f.copy(), state.curvatures.copy(), state.value) if logistic else None
+        strict = problem.loss.strictly_convex
+        before = BeforeStep(state.f.copy(), state.curvatures.copy(), state.value) if strict else None
         tired = state.visited > EPOCHS_OF_PRODUCTS * problem.n
         solved = newton_direction(primal, state.f, state.curvatures, state.gradient, state.stiff, tired)
         state.stiff = solved.stiff

@@ -11,7 +11,7 @@ After    Rosenblatt 1958; Novikoff 1962; Freund, Schapire, Machine Learning 1999
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from maxmargin.problems.linear import Problem
 from maxmargin.problems.losses import HARD_MARGIN
 from maxmargin.solvers.base import dual_start, rows_at_once
 from maxmargin.solvers.parts.line_search import bisect, slope_along_ray
+from maxmargin.solvers.parts.stochastic_steps import Epochs
 from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 from maxmargin.system.compiled import compiled
@@ -33,7 +34,7 @@ LENGTH_HALVINGS = 60  # of the bracket in which the best length of (w, b) lies: 
 
 
 @dataclass
-class Lessons:
+class Lessons(Epochs):
     """w = w(alpha), b = B² Σ αy; `lag` and `lag_alpha` are Σ t y x and Σ t over the mistakes, made at step t."""
 
     alpha: np.ndarray
@@ -42,10 +43,6 @@ class Lessons:
     lag: np.ndarray
     lag_b: float
     lag_alpha: np.ndarray
-    t: int = 0
-    visited: int = 0
-    position: int = 0
-    order: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     so_far: int = 0
     mistakes: int = -1
     all_mistakes: int = 0
@@ -87,8 +84,7 @@ class Perceptron:
         state.so_far += mistakes
         state.all_mistakes += mistakes
         state.t += stop - start
-        state.visited += stop - start
-        state.position = stop % len(state.order)
+        state.close(start, stop)
         if state.position:
             return None
         state.mistakes = state.so_far
