@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+import maxmargin.data.open_source  # noqa: F401  it registers the formats, which no test may forget
 from maxmargin.data.formats import FORMATS
 from maxmargin.kernels.functions import KERNELS, LIBSVM_NAMES, NAMES
 from maxmargin.problems import certificate, kernel_certificate, stream

@@ -20,6 +20,7 @@ from scipy import sparse
 import maxmargin
 from maxmargin.data import source as source_module
 from maxmargin.data.open_source import open_source
+from maxmargin.data.reader import Block
 from maxmargin.data.rows import Dense
 from maxmargin.data.tables.block_file import convert
 from maxmargin.data.take import take
@@ -151,25 +152,26 @@ def test_the_cache_holds_what_it_is_given_and_each_row_once(storage):
     for first in (*range(0, 500, 50), *range(0, 500, 50)):
         part = slice(first, first + 50)
         block = take(sparse.csr_array(X[part])) if storage == "sparse" else take(X[part].astype(storage))
-        cache.take_in(block, np.ones(50), first, variables, rng)
+        cache.take_in(Block(block, np.ones(50), first, 0), variables, rng)
         assert cache.live <= cache.limit
-        held = set(cache.example[: cache.count].tolist())
+        held = set(cache.slots.example[: cache.count].tolist())
         assert len(held) == cache.count
         assert held == set(np.flatnonzero(variables.marks & HELD).tolist())
         for k in range(0, cache.count, 7):
-            i = int(cache.example[k])
+            i = int(cache.slots.example[k])
             assert np.array_equal(row_of(cache, k, 20), X[i])
-            assert cache.Q[k] == pytest.approx(float(X[i] @ X[i]))
-            assert cache.alpha[k] == i
+            assert cache.slots.Q[k] == pytest.approx(float(X[i] @ X[i]))
+            assert cache.slots.alpha[k] == i
         assert np.array_equal(spelt_out(variables, slice(0, 500)), np.arange(500.0))
     assert 20 < len(held) < 500
 
 
 def row_of(cache, k, d):
-    if isinstance(cache.rows, Dense):
-        return cache.rows.values[k]
-    row, part = np.zeros(d), slice(cache.rows.start[k], cache.rows.stop[k])
-    row[cache.rows.indices[part]] = cache.rows.values[part]
+    rows = cache.slots.rows
+    if isinstance(rows, Dense):
+        return rows.values[k]
+    row, part = np.zeros(d), slice(rows.start[k], rows.stop[k])
+    row[rows.indices[part]] = rows.values[part]
     return row
 
 

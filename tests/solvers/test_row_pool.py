@@ -6,10 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from maxmargin.data.reader import Block
 from maxmargin.data.take import take
 from maxmargin.solvers.streaming.dual_variables import HELD, spelt_out, variables_of
-from maxmargin.solvers.streaming.row_cache import SLOT, RowCache
+from maxmargin.solvers.streaming.row_cache import RowCache
 from maxmargin.solvers.streaming.row_pool import SHORT, SIZES, size_of
+from maxmargin.solvers.streaming.row_slots import SLOT
 
 LENGTHS = np.arange(1, 5000)
 
@@ -44,7 +46,7 @@ def test_rows_of_any_length_come_and_go(seed):
     for _ in range(40):
         first = int(rng.integers(0, n - 20))
         part = take(sparse.csr_array(X[first : first + 20]))
-        cache.take_in(part, np.ones(20), first, variables, rng, rng.random(20) < 0.8)
+        cache.take_in(Block(part, np.ones(20), first, 0), variables, rng, rng.random(20) < 0.8)
         if rng.random() < 0.3:
             cache.give_up(int(rng.random() * cache.live), variables, rng)
         if rng.random() < 0.1:
@@ -53,7 +55,7 @@ def test_rows_of_any_length_come_and_go(seed):
 
 
 def check(cache, X, variables):
-    spans, examples = cache.rows, cache.example[: cache.count]
+    spans, examples = cache.slots.rows, cache.slots.example[: cache.count]
     assert np.array_equal(np.sort(examples), np.flatnonzero(variables.marks & HELD))
     for k, i in enumerate(examples):
         row, part = np.zeros(X.shape[1]), slice(spans.start[k], spans.stop[k])
@@ -73,7 +75,7 @@ def test_a_place_that_was_given_up_serves_the_next_row_of_its_size():
     cache, rng = RowCache(20_000, take(sparse.csr_array(X))), np.random.default_rng(0)
     used = []
     for first in range(0, 300, 30):
-        cache.take_in(take(sparse.csr_array(X[first : first + 30])), np.ones(30), first, variables, rng)
+        cache.take_in(Block(take(sparse.csr_array(X[first : first + 30])), np.ones(30), first, 0), variables, rng)
         used.append(cache.used)
     assert used[-1] == used[-3] == max(used)
 
@@ -83,6 +85,6 @@ def test_huge_pages_change_nothing_else(huge):
     X = rows_of_any_length(np.random.default_rng(1), 50, 20)
     variables = variables_of(np.zeros(50, dtype=np.uint8), np.arange(50.0), 100.0)
     cache = RowCache(40_000, take(sparse.csr_array(X)), huge)
-    cache.take_in(take(sparse.csr_array(X)), np.ones(50), 0, variables, np.random.default_rng(0))
+    cache.take_in(Block(take(sparse.csr_array(X)), np.ones(50), 0, 0), variables, np.random.default_rng(0))
     check(cache, X, variables)
     assert cache.count == 50

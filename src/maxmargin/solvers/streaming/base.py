@@ -78,7 +78,7 @@ class StreamingSolver:
         if problem.passes and left is not None and left < len(block.y):
             return  # the rows are for the certificate alone
         try:
-            state.trainer.take_in(block.rows, block.y, block.first)
+            state.trainer.take_in(block)
         except RowTooLongError as error:
             enough = problem.budget.least(max(state.n, state.expected), state.d, error.size)
             raise ParameterError(f"{problem.source.name}: {error} to {shown_size(enough)} or more") from error

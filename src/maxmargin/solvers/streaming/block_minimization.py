@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.data.rows import Rows
+from maxmargin.data.reader import Block
 from maxmargin.errors import ParameterError
 from maxmargin.solvers.parts.coordinate_sweep import Examples, sweep
 from maxmargin.solvers.parts.sweeps import shuffle
@@ -48,13 +48,13 @@ class BlockTrainer(Holder):
         super().__init__(state, rng)
         self.sweeps = sweeps
 
-    def take_in(self, rows: Rows, y: np.ndarray, first: int) -> None:
+    def take_in(self, block: Block) -> None:
         """Rows that were loaded; if there is no room for them, those that are here have their turn first."""
-        state, cache = self.state, self.cache_for(rows, first)
-        if not cache.has_room(rows):
+        cache = self.cache_for(block)
+        if not cache.has_room(block.rows):
             self.optimise()
             self.make_room()
-        cache.take_in(rows, y, first, state.variables, self.rng)
+        cache.take_in(block, self.state.variables, self.rng)
 
     def steps_for(self, rows: int) -> int:
         """None: all is done when memory is full."""
@@ -85,12 +85,13 @@ class BlockTrainer(Holder):
             return
         order, violations = np.arange(cache.count), np.empty(cache.count)
         term = type(state.term)(*(np.broadcast_to(array, cache.count) for array in state.term))
-        examples, drop = Examples(cache.rows, cache.y, term, cache.Q, state.bias_curvature), (-np.inf, np.inf)
+        slots, drop = cache.slots, (-np.inf, np.inf)
+        examples = Examples(slots.rows, slots.y, term, slots.Q, state.bias_curvature)
         for _ in range(self.sweeps):
             shuffle(order, self.rng.integers(1 << 62))
             seen = state.b, state.s, 0, np.inf, -np.inf, 0.0
             state.b, state.s, kept, low, high, _ = sweep(
-                examples, cache.alpha, state.w, order, violations, 0, len(order), drop, seen, 1.0
+                examples, slots.alpha, state.w, order, violations, 0, len(order), drop, seen, 1.0
             )
             state.visited += len(order)
             state.move_centre()

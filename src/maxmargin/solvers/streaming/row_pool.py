@@ -12,7 +12,7 @@ import numpy as np
 
 from maxmargin.data.rows import Spans
 from maxmargin.system.buffers import reserved
-from maxmargin.system.compiled import compiled
+from maxmargin.system.compiled import compiled, kernel
 
 NONE = -1
 FOUR = 4
@@ -49,18 +49,18 @@ def places_of(lengths):
     return places
 
 
-@compiled
-def find_place(pool, length, used, most):
+@kernel
+def find_place(indices, free, length, used, most):
     """Where a row of that length can go, and how much of the pool is used then, which must not be more than `most`."""
     places, size = size_of(length)
-    first = pool.free[size]
+    first = free[size]
     if first != NONE and used <= most:
-        pool.free[size] = pool.indices[FOUR * first]
+        free[size] = indices[FOUR * first]
         return FOUR * first, used
     return (used, used + places) if used + places <= most else (NOWHERE, used)
 
 
-@compiled
+@kernel
 def vacate(indices, free, start, stop):
     """Let others have the place of the row that was there."""
     if start < stop:

@@ -16,7 +16,7 @@ from maxmargin.data.rows import dot
 from maxmargin.errors import ParameterError
 from maxmargin.solvers.streaming.base import StreamingSolver
 from maxmargin.solvers.streaming.block_minimization import BlockTrainer, check_sweeps
-from maxmargin.solvers.streaming.row_cache import weight
+from maxmargin.solvers.streaming.row_slots import weight
 from maxmargin.solvers.streaming.state import StreamState
 from maxmargin.system.compiled import compiled
 from maxmargin.system.values import is_number
@@ -55,7 +55,7 @@ class SelectiveTrainer(BlockTrainer):
         if cache is None or cache.count == 0:
             return
         distances, sizes = np.empty(cache.count), np.empty(cache.count)
-        measure(cache.rows, cache.y, state.w, state.b, distances, sizes)
+        measure(cache.slots.rows, cache.slots.y, state.w, state.b, distances, sizes)
         nearest = np.argsort(distances)
         wanted = np.zeros(cache.count, dtype=np.bool_)
         wanted[nearest[np.cumsum(sizes[nearest]) <= self.part * cache.limit]] = True

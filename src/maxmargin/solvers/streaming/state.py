@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from maxmargin.data.reader import Block
 from maxmargin.data.rows import Rows, count_columns, count_rows
 from maxmargin.errors import FileError
 from maxmargin.problems.dual_terms import DualTerm
@@ -36,8 +37,8 @@ class Trainer(Protocol):
     def busy(self) -> bool:
         """Whether there is something to do that is worth it while no rows come."""
 
-    def take_in(self, rows: Rows, y: np.ndarray, first: int) -> None:
-        """Rows that have come, examples `first` and on."""
+    def take_in(self, block: Block) -> None:
+        """Rows that have come."""
 
     def steps_for(self, rows: int) -> int:
         """How many dual steps go with so many rows that were read."""
@@ -70,12 +71,12 @@ class Holder:
         """Never: all is done when rows come."""
         return False
 
-    def cache_for(self, rows: Rows, first: int) -> RowCache:
+    def cache_for(self, block: Block) -> RowCache:
         """The cache, if these rows can be held in it beside the others."""
         if self.cache is None:
-            self.cache = RowCache(self.state.room_for_rows(), rows, self.state.budget.huge)
-        elif not self.cache.accepts(rows):
-            raise self.state.problem_with(first)
+            self.cache = RowCache(self.state.room_for_rows(), block.rows, self.state.budget.huge)
+        elif not self.cache.accepts(block.rows):
+            raise self.state.problem_with(block.first)
         return self.cache
 
     def write_back(self) -> None:
