@@ -1,4 +1,4 @@
-"""Dual cached loops: the cache, the certificate that rides on a pass, memory, faults, going on after a kill."""
+"""Dual cached loops: the cache, the certificate of a pass, memory, faults, going on after a kill."""
 
 import json
 import os
@@ -176,7 +176,7 @@ def row_of(cache, k, d):
 
 
 @pytest.mark.parametrize(("loss", "bias"), PAIRS)
-def test_a_ride_adds_up_both_objectives(loss, bias, tmp_path):
+def test_a_streamed_certificate_adds_up_both_objectives(loss, bias, tmp_path):
     X, y = overlapping(n=300, d=6)
     maxmargin.write(tmp_path / "a", X, y)
     problem = Streamed(open_source(tmp_path / "a", capacity=400), 0.7, find_loss(loss), bias, 2.0)
@@ -186,38 +186,38 @@ def test_a_ride_adds_up_both_objectives(loss, bias, tmp_path):
     if bias == "free":
         alpha[y > 0] *= alpha[y < 0].sum() / alpha[y > 0].sum()
     b = 0.3 if bias != "none" else 0.0
-    ride = StreamedCertificate(problem, w, b, 0.5, np.zeros(6))
+    streamed = StreamedCertificate(problem, w, b, 0.5, np.zeros(6))
     for block in problem.source.blocks():
         part = slice(block.first, block.first + len(block.labels))
-        ride.add(block.rows, block.labels.astype(float), alpha[part], block.first)
-    found = ride.certificate()
+        streamed.add(block.rows, block.labels.astype(float), alpha[part], block.first)
+    found = streamed.certificate()
     total = whole.dual(alpha, (alpha * y) @ X, whole.bias_square * float(alpha @ y))
     assert found.dual == pytest.approx(total, rel=1e-12)
-    assert found.primal == pytest.approx(whole.primal(w, ride.b, y * (X @ w + ride.b)), rel=1e-12)
+    assert found.primal == pytest.approx(whole.primal(w, streamed.b, y * (X @ w + streamed.b)), rel=1e-12)
     assert found.primal <= whole.primal(w, b, y * (X @ w + b)) + 1e-9
 
 
 @pytest.mark.parametrize("C", [1e-4, 1.0, 1e4])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_rounding_of_a_ride_covers_what_errors_of_the_margins_cost(loss, C):
+def test_the_rounding_of_a_streamed_certificate_covers_what_errors_of_the_margins_cost(loss, C):
     rng = np.random.default_rng(0)
     X, y, w = rng.normal(size=(50, 2000)), np.where(np.arange(50) % 2, 1.0, -1.0), rng.normal(size=2000)
-    ride = StreamedCertificate(Streamed(None, C, find_loss(loss), "none"), w, 0.0, 1.0, np.zeros(2000))
-    ride.add(take(X), y, np.zeros(50), 0)
+    streamed = StreamedCertificate(Streamed(None, C, find_loss(loss), "none"), w, 0.0, 1.0, np.zeros(2000))
+    streamed.add(take(X), y, np.zeros(50), 0)
     slope, constant = margin_error(2000, np.linalg.norm(w), 0.0)
     errors = slope * np.linalg.norm(X, axis=1) + constant
     least = C * float(errors @ -find_loss(loss).slope(y * (X @ w)))  # the losses are convex
-    assert ride.certificate().primal_rounding >= least
+    assert streamed.certificate().primal_rounding >= least
 
 
 def test_an_alpha_that_is_not_balanced_bounds_nothing_for_a_free_bias(tmp_path):
     X, y = overlapping(n=50)
     maxmargin.write(tmp_path / "a", X, y)
     problem = Streamed(open_source(tmp_path / "a"), 1.0, find_loss("hinge"), "free")
-    ride = StreamedCertificate(problem, np.zeros(5), 0.0, 1.0, np.zeros(5))
+    streamed = StreamedCertificate(problem, np.zeros(5), 0.0, 1.0, np.zeros(5))
     for block in problem.source.blocks():
-        ride.add(block.rows, block.labels.astype(float), np.where(y > 0, 1.0, 0.0), block.first)
-    assert ride.certificate().dual == -np.inf
+        streamed.add(block.rows, block.labels.astype(float), np.where(y > 0, 1.0, 0.0), block.first)
+    assert streamed.certificate().dual == -np.inf
 
 
 def test_more_than_two_classes_are_trained_one_after_another(tmp_path):

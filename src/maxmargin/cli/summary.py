@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite, isinf
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from maxmargin.models.approximate import ApproximateModel
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_function import KernelFunction
 from maxmargin.models.linear import LinearModel, Model
-from maxmargin.problems.losses import find_loss
 from maxmargin.results import Result
 from maxmargin.status import Status
 
@@ -93,7 +92,7 @@ def figure_lines(result: Result) -> list[str]:
         lines.append(f"  support vectors   {len(model.support):,} of {model.training['n']:,} rows")
     if isinstance(model, ApproximateModel):
         lines.append(f"  certified is      the problem with {model.approximation}, not the kernel's own")
-    if isinstance(model, LinearModel) and isinf(model.training["C"]) and find_loss(model.loss).limit == "hard_margin":
+    if isinstance(model, LinearModel) and model.has_hard_margin:
         lines.insert(3, f"  margin            {', '.join(f'{margin:.6g}' for margin in model.margins)}   1/‖w‖")
     last = result.history[-1] if result.history else None
     if last and last.mistakes is not None:

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from maxmargin.estimators.base import ROWS, Estimator, iterations, store
-from maxmargin.problems.losses import losses_with_probabilities
+from maxmargin.models.linear import has_probabilities
 
 
 class LinearSVC(ClassifierMixin, Estimator):
@@ -86,7 +86,7 @@ class LinearSVC(ClassifierMixin, Estimator):
         """Labels."""
         return np.asarray(self._fitted().predict(self._checked(X), self._threads()))
 
-    @available_if(lambda self: self.loss in losses_with_probabilities())
+    @available_if(lambda self: has_probabilities(self.loss))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes; for a loss that has them, such as "logistic"."""
         return np.asarray(self._fitted().probabilities(self._checked(X), self._threads()))

@@ -30,7 +30,7 @@ from maxmargin.models.kernel_function import KIND as FUNCTION_KIND
 from maxmargin.models.kernel_function import KernelFunction, kernel_function
 from maxmargin.models.libsvm import is_libsvm_model, read_libsvm_model
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.losses import losses_with_probabilities, sigmoid
+from maxmargin.problems.losses import LOSSES, losses_with_probabilities, sigmoid
 from maxmargin.system.file_checks import REAL, checked_array, row_numbers, section
 from maxmargin.system.overwriting import check_replaces_model
 from maxmargin.system.tensor_file import read_tensors, write_tensors
@@ -39,6 +39,11 @@ from maxmargin.system.threads import thread_count
 KIND = "model"
 
 Model: TypeAlias = "LinearModel | KernelModel | ApproximateModel | KernelFunction"
+
+
+def has_probabilities(loss: str) -> bool:
+    """Whether linear models that are trained with this loss have probabilities."""
+    return loss in losses_with_probabilities()
 
 
 @dataclass(eq=False)
@@ -97,6 +102,12 @@ class LinearModel:
     def loss(self) -> str:
         """The loss of the training."""
         return str(self.training.get("loss", "hinge"))
+
+    @property
+    def has_hard_margin(self) -> bool:
+        """Whether C was infinite and no example may lie inside the margin."""
+        loss = LOSSES.get(self.loss)
+        return self.training.get("C") == np.inf and loss is not None and loss.limit == "hard_margin"
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return decision values: (n,) for two classes, positive for the second; (n, k) for more."""
