@@ -15,6 +15,7 @@ from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.streaming.base import StreamingSolver
+from maxmargin.system.values import same_class
 
 
 def registered(*places: str) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def register(solver: Solver) -> Solver:
     if "visited" not in {state.name for state in fields(solver.state_type)}:
         raise ParameterError(f"solver {solver.name}: its state_type lacks visited, the number of rows it has visited")
     for known in (SOLVERS, KERNEL_SOLVERS, STREAMING_SOLVERS):
-        if solver.name in known and type(known[solver.name]).__qualname__ != type(solver).__qualname__:
+        if solver.name in known and not same_class(type(known[solver.name]), type(solver)):
             raise ParameterError(f"solver {solver.name} is taken: give yours another name")
     table = KERNEL_SOLVERS if solver.takes.formulations else SOLVERS
     table[solver.name] = solver

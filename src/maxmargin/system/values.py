@@ -29,3 +29,8 @@ def check_column(name: str, value: Any) -> None:
     """Raise unless a value is text or None."""
     if value is not None and not isinstance(value, str):
         raise ParameterError(f"{name}={value!r} must be the name of a column")
+
+
+def same_class(one: type, other: type) -> bool:
+    """Whether two classes are one, defined again perhaps, as by a cell of a notebook that is run twice."""
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)

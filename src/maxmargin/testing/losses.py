@@ -32,6 +32,7 @@ SAMPLES = 60
 EXTREME = (1.0, 0.0, 800.0, -800.0)
 KINKS = 10  # of the margins above: more would mean that the derivative is wrong, not that it jumps
 JUMP = 1e-3  # one-sided differences that differ by more stand on the two sides of a kink
+BESIDE = 1e-9  # of a margin: on the other side of a kink
 AS_GOOD_AS_INFINITE = 1e100
 
 
@@ -54,6 +55,10 @@ def check_loss(loss: Loss, seed: int = 0) -> None:
     for weight in (1e-300, 1e-200, 1e-100, 1e100):
         check_extreme_weights(loss, weight)
     rng = np.random.default_rng(seed)
+    for m in corners(loss):
+        for C in np.power(10.0, rng.uniform(-3, 3, 20)):
+            check_response(loss, C, m)
+            check_softened(loss, C, rng.random(), m, 10.0 ** rng.uniform(-3, 3))
     for k in range(SAMPLES):
         C, (m, g), q = np.power(10.0, rng.uniform(-3, 3, 2)), rng.uniform(-20, 20, 2), 10.0 ** rng.uniform(-3, 3)
         m = EXTREME[k] if k < len(EXTREME) else m
@@ -67,6 +72,12 @@ def check_loss(loss: Loss, seed: int = 0) -> None:
         check_best(loss, C[0], share[0], g, q)
         check_best_pair(loss, C, share, np.where(rng.random(2) < 0.5, -1.0, 1.0), g, q)
         check_inside(loss, C[0], rng.uniform(-1, 1))
+
+
+def corners(loss: Loss) -> np.ndarray:
+    """Margins at which the slope or the curvature jumps."""
+    jumps = [form(MARGINS + BESIDE) - form(MARGINS - BESIDE) for form in (loss.slope, loss.curvature)]
+    return np.asarray(MARGINS[np.max(np.abs(jumps), axis=0) > JUMP])
 
 
 def check_derivative(
@@ -175,18 +186,29 @@ def check_dual_slope(loss: Loss) -> None:
 def check_response(loss: Loss, C: float, m: float) -> None:
     """The response to a margin is the loss and its derivatives; the best response is the second of them."""
     margin, term = np.array([m]), loss.dual_term(np.array([C]))
-    expected = C * loss.value(margin)[0], -C * loss.slope(margin)[0], C * loss.curvature(margin)[0]
-    found = response_of(term, 0, m)
-    check_close(found, expected, f"{loss.name}: response at m={m}, C={C}", rtol=1e-12, atol=1e-12)
+    found, what = response_of(term, 0, m), f"{loss.name}: response at m={m}, C={C}"
+    expected = C * loss.value(margin)[0], -C * loss.slope(margin)[0]
+    check_close(found[:2], expected, what, rtol=1e-12, atol=1e-12)
+    check_one_curvature(loss, C, m, found[2], what)
     own = best_response_of(term, 0, m)
     check_close(own, found[1], f"{loss.name}: best_response at m={m}, C={C}", rtol=1e-12, atol=1e-300)
+
+
+def check_one_curvature(loss: Loss, C: float, m: float, found: float, what: str) -> None:
+    """A curvature at m is Cℓ″(m), or where ℓ″ jumps one of its two values."""
+    here, left, right = C * loss.curvature(np.array([m, m - BESIDE, m + BESIDE]))
+    sides = [here] if abs(left - right) <= JUMP * C else [left, right]
+    close = [np.isclose(found, side, rtol=1e-12, atol=1e-12) for side in sides]
+    check(any(close), f"{what}: curvature {found}, expected {' or '.join(map(str, sides))}")
 
 
 def check_softened(loss: Loss, C: float, share: float, m: float, epsilon: float) -> None:
     """A smooth loss is asked with ε = 0, and answers as ever; another with ε > 0, and answers as `best` does."""
     term, alpha = loss.dual_term(np.array([C])), share * C
     if loss.smooth:
-        check_close(softened_of(term, 0, m, alpha, 0.0), response_of(term, 0, m)[1:], f"{loss.name}: softened", 1e-12)
+        found, what = softened_of(term, 0, m, alpha, 0.0), f"{loss.name}: softened at m={m}, α={alpha}, C={C}"
+        check_close(found[0], response_of(term, 0, m)[1], what, 1e-12)
+        check_one_curvature(loss, C, m, found[1], what)
         return
     expected = best_of(term, 0, alpha, m, epsilon)
     found = softened_of(term, 0, m, alpha, epsilon)[0]

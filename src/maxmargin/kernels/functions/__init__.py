@@ -36,6 +36,7 @@ from maxmargin.kernels.functions.polynomial import Polynomial
 from maxmargin.kernels.functions.precomputed import Precomputed, check_square
 from maxmargin.kernels.functions.sigmoid import Sigmoid
 from maxmargin.system.budget import check_columns
+from maxmargin.system.values import same_class
 
 __all__ = [
     "KERNELS",
@@ -92,7 +93,7 @@ def register(kind: type, *, aliases: tuple[str, ...] = (), libsvm: str | None = 
             raise ParameterError(
                 f"kernel {name} has the parameter {one.name}, which no user can give: {', '.join(PARAMETERS)} they can"
             )
-    if name in KERNELS and KERNELS[name].__qualname__ != kind.__qualname__:
+    if name in KERNELS and not same_class(KERNELS[name], kind):
         raise ParameterError(f"kernel {name} is taken by {KERNELS[name].__qualname__}: give yours another name")
     KERNELS[str(name)] = kind
     NAMES.update(dict.fromkeys(aliases, str(name)))

@@ -11,6 +11,7 @@ from maxmargin.problems.losses.hard_margin import HardMargin
 from maxmargin.problems.losses.hinge import Hinge
 from maxmargin.problems.losses.logistic import Logistic, sigmoid
 from maxmargin.problems.losses.squared_hinge import SquaredHinge
+from maxmargin.system.values import same_class
 
 __all__ = [
     "HARD_MARGIN",
@@ -34,7 +35,7 @@ def register(loss: Loss) -> Loss:
     """Make a loss known by its name, after a check that no piece is missing; the same again replaces it."""
     check_whole(loss)
     known = {HARD_MARGIN.name: HARD_MARGIN, **LOSSES}.get(loss.name)
-    if known is not None and type(known).__qualname__ != type(loss).__qualname__:
+    if known is not None and not same_class(type(known), type(loss)):
         raise ParameterError(f"loss {loss.name} is taken by {type(known).__qualname__}: give yours another name")
     LOSSES[loss.name] = loss
     return loss
