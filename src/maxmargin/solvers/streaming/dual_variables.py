@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.system.buffers import FileMap
-from maxmargin.system.compiled import compiled
+from maxmargin.system.compiled import compiled, kernel
 from maxmargin.system.spill_file import no_room
 
 HELD, POSITIVE, AT_ZERO, AT_TOP = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(8)
@@ -58,7 +58,7 @@ def spelt_out(variables: Variables, part: slice) -> np.ndarray:
     return alpha
 
 
-@compiled
+@kernel
 def get(variables, i):
     """Α of example i."""
     mark = variables.marks[i]
@@ -67,7 +67,7 @@ def get(variables, i):
     return variables.top if mark & AT_TOP else variables.numbers[i]
 
 
-@compiled
+@kernel
 def put(variables, i, alpha):
     """Let α of example i be that."""
     mark = variables.marks[i] & ~ENDS

@@ -72,7 +72,7 @@ def _place(rows, coming, i, used, room):
     if holds(rows, Dense):
         return lambda rows, coming, i, used, room: (0, used)
     return lambda rows, coming, i, used, room: find_place(
-        rows.indices, rows.free, coming.indptr[i + 1] - coming.indptr[i], used, room // width(rows)
+        rows.indices, rows.free, coming.indptr[i + 1] - coming.indptr[i], used, room // width(rows.values, rows.indices)
     )
 
 
@@ -109,13 +109,13 @@ def _relocate(rows, k, last):
 def _weight(rows, k):
     if holds(rows, Dense):
         return lambda rows, k: SLOT + rows.values.shape[1] * rows.values.itemsize
-    return lambda rows, k: SLOT + size_of(rows.stop[k] - rows.start[k])[0] * width(rows)
+    return lambda rows, k: SLOT + size_of(rows.stop[k] - rows.start[k])[0] * width(rows.values, rows.indices)
 
 
 @kernel
-def width(pool):
+def width(values, indices):
     """Bytes of a value with its index."""
-    return pool.values.itemsize + pool.indices.itemsize
+    return values.itemsize + indices.itemsize
 
 
 @kernel
