@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -106,8 +106,15 @@ class Forgiving:
 
 def is_covered(signature: Any) -> bool:
     """Whether the digest covers whatever the code for these types was compiled from."""
-    kinds = [one.instance_class for one in signature if isinstance(one, numba.types.BaseNamedTuple)]
-    return all(kind.__module__.partition(".")[0] == "maxmargin" for kind in kinds)
+    return all(kind.__module__.partition(".")[0] == "maxmargin" for one in signature for kind in named_tuples(one))
+
+
+def named_tuples(kind: Any) -> Iterator[type]:
+    """The NamedTuples in a Numba type, those inside of others too."""
+    if isinstance(kind, numba.types.BaseNamedTuple):
+        yield kind.instance_class
+    for inner in kind.types if isinstance(kind, numba.types.BaseTuple) else ():
+        yield from named_tuples(inner)
 
 
 @cache

@@ -27,6 +27,7 @@ import numpy as np
 from maxmargin.errors import ParameterError
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem
+from maxmargin.problems.losses import Loss
 from maxmargin.solvers.base import dual_start, rows_at_once
 from maxmargin.system.values import is_number
 
@@ -137,6 +138,12 @@ def steps(schedule: str, first: float, C: float, t: np.ndarray) -> np.ndarray:
         "constant": np.full(len(t), first),
     }
     return np.asarray(np.minimum(rates[schedule], 1.0))
+
+
+def curvature_bound(loss: Loss) -> float:
+    """The largest ℓ″, as far as the loss tells; else ℓ″(0), where training begins."""
+    known = loss.largest_curvature
+    return known if np.isfinite(known) else float(loss.curvature(np.zeros(1))[0])
 
 
 def check_schedule(schedule: str, first: float) -> None:

@@ -33,7 +33,7 @@ from maxmargin.problems.certificate import Point
 from maxmargin.problems.dual_terms import best_response
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.primal_objective import Primal
-from maxmargin.solvers.parts.stochastic_steps import Walk
+from maxmargin.solvers.parts.stochastic_steps import Walk, curvature_bound
 from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.status import Status
 from maxmargin.system.compiled import compiled, holds, inlined
@@ -205,7 +205,7 @@ def ridges(problem: Problem, counts: np.ndarray) -> np.ndarray:
 def steepest(problem: Problem, ridge: np.ndarray) -> float:
     """A bound on the curvature of any example's share."""
     lam, n = 1.0 / float(np.sum(problem.C)), len(problem.counted)
-    bend = float(np.max(problem.loss.curvature(np.zeros(1))))
+    bend = curvature_bound(problem.loss)
     longest = float(np.max(problem.C * (problem.squared_norms + (problem.bias != "none"))))
     return float(np.max(ridge, initial=lam)) + lam * n * bend * longest
 

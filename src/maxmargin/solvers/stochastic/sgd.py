@@ -31,6 +31,7 @@ from maxmargin.solvers.parts.stochastic_steps import (
     Walk,
     begin,
     check_schedule,
+    curvature_bound,
     stand,
     steps,
 )
@@ -97,7 +98,7 @@ def warm_up(problem: Problem) -> float:
     """t₀: the number of steps after which γ n times the largest curvature of a loss along its row is at most 1."""
     if not problem.loss.smooth:
         return 0.0
-    bend = float(np.max(problem.loss.curvature(np.zeros(1))))
+    bend = curvature_bound(problem.loss)
     return problem.n * bend * float(np.max(problem.C * (problem.squared_norms + problem.bias_square)))
 
 
