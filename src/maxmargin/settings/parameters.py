@@ -14,7 +14,8 @@ class Parameter(NamedTuple):
     """A default, the group it belongs to, and a sentence of help.
 
     `option` is the type of the command line's option, None where there is none; `flags` are its names where they are
-    not the parameter's own; `shown` is the default as people read it, where the default itself says too little.
+    not the parameter's own; `shown` is the default as people read it, where the default itself says too little; `race`
+    is whether `race` takes it, which compares solvers of linear classifiers on rows in memory.
     """
 
     default: Any
@@ -23,12 +24,13 @@ class Parameter(NamedTuple):
     option: Any = None
     flags: tuple[str, ...] = ()
     shown: str | bool = True
+    race: bool = True
 
 
 PROBLEM, KERNEL, RUN, FILES = "problem", "kernel", "run", "files"
 
 PARAMETERS = {
-    "task": Parameter("classify", PROBLEM, "classify, regress or novelty.", str),
+    "task": Parameter("classify", PROBLEM, "classify, regress or novelty.", str, race=False),
     "loss": Parameter("hinge", PROBLEM, "hinge, squared_hinge or logistic.", str),
     "C": Parameter(1.0, PROBLEM, "The weight of the losses; inf for a hard margin.", float, ("-c", "--C")),
     "lam": Parameter(None, PROBLEM, "The same as λ: C = 1/(n λ).", float, ("--lam",)),
@@ -38,14 +40,19 @@ PARAMETERS = {
         "ν in the place of C or ε: the part of outliers or margin errors.",
         float,
         shown="0.5 for novelty",
+        race=False,
     ),
-    "epsilon": Parameter(0.1, PROBLEM, "Regression: errors of up to ε cost nothing.", float),
+    "epsilon": Parameter(0.1, PROBLEM, "Regression: errors of up to ε cost nothing.", float, race=False),
     "bias": Parameter("free", PROBLEM, "free, regularised or none.", str),
     "bias_scale": Parameter(1.0, PROBLEM, "The size of the constant feature of a regularised bias.", float),
     "weights": Parameter(None, PROBLEM, "One number for each example, 0 or above."),
     "class_weight": Parameter(None, PROBLEM, "balanced, or weights of classes: LABEL=WEIGHT,LABEL=WEIGHT.", str),
     "expand": Parameter(
-        None, PROBLEM, "Features to compute: poly2, hash:2**20, fourier:2000:0.1; of sequences kmers:8.", str
+        None,
+        PROBLEM,
+        "Features to compute: poly2, hash:2**20, fourier:2000:0.1; of sequences kmers:8.",
+        str,
+        race=False,
     ),
     "kernel": Parameter(None, KERNEL, "linear, polynomial, gaussian, sigmoid or precomputed.", str, shown="none"),
     "gamma": Parameter("scale", KERNEL, "γ of the kernel: a number, scale for 1/(d var X) or auto for 1/d.", str),
@@ -61,18 +68,18 @@ PARAMETERS = {
     "approx": Parameter(None, KERNEL, "nystrom or fourier: approximate the kernel by explicit features.", str),
     "components": Parameter(500, KERNEL, "How many features approximate the kernel.", int),
     "landmarks": Parameter("auto", KERNEL, "How nystrom chooses its landmarks: kmeans, leverage or uniform.", str),
-    "solver": Parameter("auto", RUN, "auto, or one of the solvers by name.", str),
-    "options": Parameter(None, RUN, "The solver's own, as NAME=VALUE; may be repeated.", list[str]),
+    "solver": Parameter("auto", RUN, "auto, or one of the solvers by name.", str, race=False),
+    "options": Parameter(None, RUN, "The solver's own, as NAME=VALUE; may be repeated.", list[str], race=False),
     "tol": Parameter(1e-4, RUN, "The relative duality gap to reach.", float),
     "max_seconds": Parameter(None, RUN, "Stop after this many seconds with the best so far.", float),
     "max_epochs": Parameter(None, RUN, "Stop after this many passes with the best so far.", float),
     "seed": Parameter(0, RUN, "The same seed gives the same model, bit for bit.", int),
     "threads": Parameter(None, RUN, "Threads to use.", int, ("--threads",), "all cores"),
     "callback": Parameter(None, RUN, "Called with a Record after each certificate; a true value stops the training."),
-    "checkpoint": Parameter(None, RUN, "A file that keeps the run, for --resume.", "path"),
-    "resume": Parameter(False, RUN, "Go on from the checkpoint, if it exists.", bool, ("--resume",)),
-    "force": Parameter(False, RUN, "Replace any file, whatever it holds.", bool, ("--force",)),
-    "warm": Parameter(None, RUN, "An earlier result on the same rows to start from."),
+    "checkpoint": Parameter(None, RUN, "A file that keeps the run, for --resume.", "path", race=False),
+    "resume": Parameter(False, RUN, "Go on from the checkpoint, if it exists.", bool, ("--resume",), race=False),
+    "force": Parameter(False, RUN, "Replace any file, whatever it holds.", bool, ("--force",), race=False),
+    "warm": Parameter(None, RUN, "An earlier result on the same rows to start from.", race=False),
     "memory": Parameter(
         None, FILES, "Memory limit when training from files, e.g. 500MB.", str, shown="half of the free memory"
     ),
@@ -86,10 +93,7 @@ PARAMETERS = {
 }
 
 
-IN_A_RACE = (
-    "C", "lam", "loss", "bias", "bias_scale", "weights", "class_weight", "tol", "max_seconds", "max_epochs", "seed",
-    "threads", "callback", "memory", "label", "zero_based", "on_bad_line",
-)  # what `race` takes: it compares solvers of linear classifiers on rows in memory  # fmt: skip
+IN_A_RACE = [name for name, parameter in PARAMETERS.items() if parameter.race and parameter.group != KERNEL]
 
 
 def is_given(name: str, value: Any) -> bool:
