@@ -376,6 +376,8 @@ class LinearRunner:
 
     name: str = "linear"
     limit_seconds: float = 120.0
+    make: Callable[[int], LinearCase] = linear_case
+    fit: Callable[[LinearCase, str], Fit] = fit_linear
 
     def prepare(self) -> None:
         """Compile."""
@@ -383,39 +385,20 @@ class LinearRunner:
 
     def run(self, seed: int, tally: Tally) -> bool:
         """One problem, by one or two solvers."""
-        case = linear_case(abs(seed))
-        tally.count("linear problems")
+        case = self.make(abs(seed))
+        tally.count(f"{self.name} problems")
         others = ("auto", "newton", "lbfgs") if case.kind == "unregularised_logistic" else ("auto", "dual_coordinate")
-        Judge(case, tally, fit_linear, others, f"{self.name}:{seed}").run(case.solvers)
+        Judge(case, tally, self.fit, others, f"{self.name}:{seed}").run(case.solvers)
         return True
 
     def save(self, seed: int, reason: str) -> str:
         """The seed says it all."""
-        return str(linear_case(seed))
+        return str(self.make(seed))
 
 
-@dataclass
-class StreamedRunner:
+def streamed_runner() -> LinearRunner:
     """Linear problems that are streamed from a file."""
-
-    name: str = "streamed"
-    limit_seconds: float = 120.0
-
-    def prepare(self) -> None:
-        """Compile."""
-        run_quietly(self, range(-1, -41, -1))
-
-    def run(self, seed: int, tally: Tally) -> bool:
-        """One problem, by one of the solvers of streamed problems."""
-        case = streamed_case(abs(seed))
-        tally.count("streamed problems")
-        others = ("auto", "dual_coordinate")
-        Judge(case, tally, fit_streamed, others, f"{self.name}:{seed}").run(case.solvers)
-        return True
-
-    def save(self, seed: int, reason: str) -> str:
-        """The seed says it all."""
-        return str(streamed_case(seed))
+    return LinearRunner("streamed", make=streamed_case, fit=fit_streamed)
 
 
 @dataclass

@@ -24,7 +24,7 @@ sys.path.insert(1, str(ROOT / "benchmarks"))
 
 from report import heading, publish, table  # noqa: E402
 
-from fuzz.certificates import KernelRunner, LinearRunner, StreamedRunner  # noqa: E402
+from fuzz.certificates import KernelRunner, LinearRunner, streamed_runner  # noqa: E402
 from fuzz.concurrency import ConcurrencyRunner  # noqa: E402
 from fuzz.files import FileRunner  # noqa: E402
 from fuzz.full_disks import CHECKS, DiskRunner  # noqa: E402
@@ -54,7 +54,7 @@ def runner_of(part: str, folder: Path, formats: str | None = None) -> Any:
     if part == "files":
         return FileRunner(folder, tuple(formats.split(","))) if formats else FileRunner(folder)
     runners = (
-        LinearRunner, KernelRunner, StreamedRunner, KillRunner, DiskRunner, InvarianceRunner, ConcurrencyRunner,
+        LinearRunner, KernelRunner, streamed_runner, KillRunner, DiskRunner, InvarianceRunner, ConcurrencyRunner,
     )  # fmt: skip
     return {runner().name: runner for runner in runners}[part]()
 

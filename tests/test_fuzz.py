@@ -12,7 +12,7 @@ from problems import EVERY_LOSS
 sys.path.append(str(Path(__file__).parent.parent))  # the campaign is no part of the package
 
 from fuzz import exact, mutators
-from fuzz.certificates import KernelRunner, LinearRunner, StreamedRunner
+from fuzz.certificates import KernelRunner, LinearRunner, streamed_runner
 from fuzz.concurrency import on_threads, trained
 from fuzz.dyadic import dyadic, with_sum
 from fuzz.files import FileRunner
@@ -125,7 +125,7 @@ def findings(runner, seeds):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "runner", [LinearRunner(), KernelRunner(), StreamedRunner()], ids=["linear", "kernel", "streamed"]
+    "runner", [LinearRunner(), KernelRunner(), streamed_runner()], ids=["linear", "kernel", "streamed"]
 )
 def test_certificates_are_true_in_exact_arithmetic(runner):
     assert findings(runner, range(25)) == []
