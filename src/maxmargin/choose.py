@@ -109,12 +109,12 @@ RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
     (
         lambda problem: not problem.ridge,
         "newton",
-        "without regularisation the dual has no box to move in, so the primal is solved",
+        "without regularisation the dual has no simple feasible set: Newton's method solves the primal",
     ),
     (
         suits_newton,
         "newton",
-        "a smooth loss and few features, or dense rows: second derivatives take a handful of steps",
+        "a smooth loss and few features, or dense rows: Newton's method takes a handful of steps",
     ),
     (
         suits_products,
@@ -124,23 +124,23 @@ RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
     (
         suits_second_order,
         "second_order",
-        "many examples for each feature, or a large C: a few Newton steps on ever fewer of them",
+        "many examples for each feature, or a large C: Newton steps on a shrinking set of examples",
     ),
     (
         suits_interior_point,
         "interior_point",
-        "values so large for this C that dual variables would crawl: Newton steps inside their box",
+        "values so large for this C that dual coordinate descent is slow: an interior-point method",
     ),
-    (needs_matrix, "second_order", "values so large for this C that dual variables would crawl: Newton steps"),
+    (needs_matrix, "second_order", "values so large for this C that dual coordinate descent is slow: Newton steps"),
     (
         suits_pairs,
         "dual_pairs",
-        "only differences of examples count where the bias is free, so they move in pairs",
+        "a free bias, and a hard margin or examples far from the origin: dual variables move in pairs",
     ),
     (
         lambda problem: True,
         "dual_coordinate",
-        "small or wide data: one dual variable at a time, each at the cost of its row",
+        "small or wide data: dual coordinate descent, whose step touches one row",
     ),
 )
 

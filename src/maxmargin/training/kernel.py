@@ -30,7 +30,7 @@ from maxmargin.training.kernel_task import KernelTask
 
 PAIRS_A_THREAD = 4  # pairs of classes are trained side by side if there are that many for each thread,
 VALUES_A_PAIR = 100_000  # and a pair has that many values: of smaller ones more is Python than computing
-WHY = "pairs of dual variables, in batches that share their rows of the kernel"
+WHY = "sequential minimal optimisation, in batches of pairs that share kernel rows"
 
 
 def fit_kernel(data: Examples, kernel: Kernel, weights: np.ndarray, settings: Settings) -> Result:

@@ -47,7 +47,7 @@ from maxmargin.system.buffers import forget, tidy
 from maxmargin.system.overwriting import holds_something
 from maxmargin.system.temporary_files import temporary_folder
 
-WHY = "rows of a file that does not fit in memory: dual steps on some of them while the others are read"
+WHY = "a file that does not fit in memory: dual steps on cached rows while other rows are read"
 
 
 @dataclass(eq=False)
