@@ -1,7 +1,7 @@
-"""Several problems in the place of one: each class against the rest, each pair of classes, each fold.
+"""Training that consists of several two-class problems: each class against the rest, or each pair of classes.
 
-Two classes are one problem, and take the same way. Linear and streamed problems are one class against the rest, which
-share their rows; problems with a kernel are pairs of classes, as in LIBSVM, which have the rows of two classes each.
+Two classes are one problem, solved by the same functions. Linear and streamed problems are one class against the rest,
+and share all rows. Problems with a kernel are pairs of classes, as in LIBSVM, and have the rows of two classes each.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from maxmargin.system.threads import blas_on_one_thread, in_turn, on_threads
 
 @dataclass(frozen=True)
 class Run:
-    """How each problem of a training is solved."""
+    """The solver, limits and other settings with which each problem of a training is solved."""
 
     solver: Solver
     limits: Limits
@@ -57,10 +57,10 @@ def solve_all(
     workers: int = 1,
     kept: Callable[[int, Any, Outcome], Any] | None = None,
 ) -> list[Any]:
-    """Solve so many problems, several side by side where there are workers; an interrupt leaves the rest unsolved.
+    """Solve `count` problems, `workers` of them in parallel. An interrupt leaves the remaining ones unsolved.
 
-    Each problem has an equal share of the time that is left when it begins, and a checkpoint of its own. What is
-    `kept` of an outcome is decided as soon as it is there: all of it by default.
+    Each problem gets an equal share of the time that is left when it begins, and its own checkpoint. `kept` returns the
+    part of an outcome to keep, and is called as soon as the problem is solved; by default the whole outcome is kept.
     """
     shares, waiting, lock = time_shares(run.limits, count), enumerate(problems), Lock()
     outcomes: list[Any] = [None] * count
@@ -83,7 +83,7 @@ def solve_all(
 
 
 def check_kept(problems: Iterable[Any], count: int, run: Run) -> None:
-    """Refuse to replace anything but checkpoints of these runs, before any work is done, as far as they are known."""
+    """Check before any work is done that only checkpoints are replaced; for a sequence of problems, only their own."""
     if run.keeping.checkpoint is None or count == 1:
         return
     for part in range(count):
@@ -96,7 +96,7 @@ def check_kept(problems: Iterable[Any], count: int, run: Run) -> None:
 
 
 def each_against_rest(problem: Problem, classes: np.ndarray, codes: np.ndarray) -> Sequence[Problem]:
-    """The problems in which each class in turn is positive and all others are negative."""
+    """Return the problems in which each class in turn is positive and all others are negative; one for two classes."""
     if len(classes) == 2:
         return [problem]
     for side in sides(classes):
@@ -106,7 +106,7 @@ def each_against_rest(problem: Problem, classes: np.ndarray, codes: np.ndarray) 
 
 @dataclass(frozen=True, eq=False)
 class OneAgainstRest(Sequence[Problem]):
-    """A problem for each class, made when it is asked for: the labels of all at once would take n numbers a class."""
+    """One problem for each class, made on access: all labels at once would take n numbers for each class."""
 
     problem: Problem
     classes: np.ndarray
@@ -122,7 +122,7 @@ class OneAgainstRest(Sequence[Problem]):
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two classes, the first one positive: the row numbers of their examples, and what to call their problem."""
+    """Two classes, the first one positive: the row numbers of their examples, the labels ±1, and a name."""
 
     members: np.ndarray
     y: np.ndarray
@@ -131,7 +131,7 @@ class Pair:
 
 
 def pairs_of(classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> Iterator[Pair]:
-    """Each pair of classes, one at a time."""
+    """Yield each pair of classes."""
     for i, j in combinations(range(len(classes)), 2):
         members = np.flatnonzero((codes == i) | (codes == j))
         y = np.where(codes[members] == i, 1.0, -1.0)
@@ -141,14 +141,14 @@ def pairs_of(classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> Ite
 
 
 def time_shares(limits: Limits, parts: int) -> Iterator[Limits]:
-    """The limits of each problem: an equal share of what time is left, so that none goes without."""
+    """Yield the limits of each problem, with an equal share of the time that is left."""
     began = time.perf_counter()
     for remaining in range(parts, 0, -1):
         yield limits.after(time.perf_counter() - began, part=1.0 / remaining)
 
 
 def own_file(keeping: Keeping, part: int, parts: int) -> Keeping:
-    """Each problem's own checkpoint: the file itself for one problem, numbered beside it for several."""
+    """Return the checkpoint of one problem: the given file, with a number appended if there are several problems."""
     path = keeping.checkpoint
     if path is None or parts == 1:
         return keeping

@@ -1,8 +1,8 @@
-"""The path over C: the same rows trained for one C after another, each from the answer to the one before.
+"""The path over C: train on the same rows for several C, each fit starting from the solution for the one before.
 
-From a small C to a large one: the dual variables of a smaller C are feasible for a larger, and w hardly moves. What
-depends on the rows alone (the check of every value, the norms) is done once. Where the rows are too few for one
-training to make use of all threads, each thread has a stretch of the C's to itself.
+C increases, because the dual variables for a smaller C are feasible for a larger one, and w hardly moves. Work that
+depends only on the rows (checking every value, computing norms) is done once. If the rows are too few to keep all
+threads busy with one fit, each thread trains a consecutive range of the C values.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from maxmargin.system.threads import in_turn, on_threads
 from maxmargin.system.values import is_number
 from maxmargin.training.train import examples_for, fit_examples
 
-SMALL = 4_000_000  # values: more of them keep all threads busy with one C
+SMALL = 4_000_000  # stored values up to which one C does not keep all threads busy
 CS = tuple(float(C) for C in np.logspace(-2, 2, 9))
 
 
 def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> list[Result]:
-    """Train for every C in `Cs`; results in the order of `Cs`, each certified like one of `train`.
+    """Train for every C in `Cs`. The results are in the order of `Cs`, each certified as by `train`.
 
     Parameters
     ----------
     X, y : as for `train`
     Cs : the values of C, in any order; by default nine from 0.01 to 100
-    **options : whatever `train` takes besides C, lam, warm, checkpoint and resume; limits hold for each C
+    **options : parameters of `train` except C, lam, warm, checkpoint, resume and force; limits hold for each C
 
-    An interrupt, or a callback that returns something true, ends what is under way, several C's at once where there are
-    few rows and several threads; the others go without, and the list is shorter.
+    An interrupt, or a callback that returns a true value, ends the fits in progress; several fits run at once if rows
+    are few and threads are several. Values of C that had not started are missing from the list.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
                     try:
                         warm = found[C] = fit_examples(data, settings.changed(C=C, warm=warm))
                     except BaseException:
-                        interrupt.set()  # the others need not go on
+                        interrupt.set()  # stop the other threads
                         raise
 
         on_threads(workers, follow, range(workers))
@@ -85,14 +85,14 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
 
 
 def split(rising: list[float], parts: int) -> list[list[float]]:
-    """Stretches that take about as long as each other: the larger C, the more."""
+    """Split the C values into ranges of about equal training time, assuming that larger C take longer."""
     work = np.cumsum(np.arange(1, len(rising) + 1))
     ends = np.searchsorted(work, work[-1] * np.arange(parts + 1) / parts)
     return [rising[start:stop] for start, stop in zip(ends[:-1], [*ends[1:-1], len(rising)], strict=True)]
 
 
 def checked(Cs: Any) -> list[float]:
-    """The C's, at least one, each a positive number."""
+    """Return the C values: at least one, each a positive number."""
     values = list(Cs) if np.iterable(Cs) and not isinstance(Cs, str) else [Cs]
     for C in values:
         if not (is_number(C) and 0 < C < np.inf):

@@ -1,4 +1,4 @@
-"""What training returns: a model, its certificate, and how it came about."""
+"""The result of training: a model, its certificate, and how training went."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from maxmargin.status import SEVERITY, Status
 
 @dataclass(eq=False)
 class Result:
-    """What training returns.
+    """The result of training.
 
-    `alpha` has one dual variable for each example; for more than two classes, one row of them for each class, or with a
-    kernel for each pair of classes. `parts` holds the outcome of each two-class problem: one, or as many as these rows;
-    `certificate`, `seconds`, `epochs` are their sums, `status` is the worst among them. With `probability` the fits
-    from which probabilities are learnt count in `seconds` and `status` too; with `approx`, the features in `seconds`.
+    `alpha` has one dual variable for each example; for more than two classes, one row for each class, or with a kernel
+    for each pair of classes. `parts` holds the outcome of each two-class problem, one for each row of `alpha`.
+    `certificate`, `seconds` and `epochs` are sums over the parts, and `status` is the worst of theirs. With
+    `probability`, `seconds` and `status` include the fits for the probabilities. With `approx`, `seconds` includes the
+    computation of the features.
     """
 
     model: Model
@@ -38,11 +39,11 @@ class Result:
     seconds: float
     epochs: float
     parts: list[Outcome] = field(repr=False)
-    reason: str = ""  # of a status that has one of its own: the column to blame for rounding
+    reason: str = ""  # the particular cause of the status, if known: the column that causes rounding errors
 
     @property
     def advice(self) -> str:
-        """What to make of the status."""
+        """What the status means and what to do."""
         if self.reason:
             return f"{self.status.advice} Here {self.reason}."
         waiting = sum(part.epochs == 0 and part.status is not Status.CONVERGED for part in self.parts)
@@ -60,7 +61,7 @@ def joined(
     training: dict[str, Any],
     centre: np.ndarray | None = None,
 ) -> Result:
-    """One result from the outcomes of the two-class problems."""
+    """Return one result from the outcomes of linear two-class problems."""
     alpha = np.stack([part.alpha for part in parts])
     support = np.flatnonzero(np.any(alpha > 0, axis=0))
     signed = np.stack([signs(codes[support], side) for side in sides(classes)]) * alpha[:, support]
@@ -78,7 +79,7 @@ def joined(
 
 
 def together(model: Model, parts: Sequence[Outcome], solver: str, why: str) -> Result:
-    """One result from a model and the outcomes of which it was made."""
+    """Return one result from a model and the outcomes that it was made of."""
     return Result(
         model,
         model.certificate,
@@ -94,12 +95,12 @@ def together(model: Model, parts: Sequence[Outcome], solver: str, why: str) -> R
 
 
 def worst(parts: Sequence[Outcome]) -> Status:
-    """The worst among their endings."""
+    """Return the worst status of the outcomes."""
     return max((part.status for part in parts), key=SEVERITY.index)
 
 
 def explained(result: Result, data: Examples) -> Result:
-    """The result, with the column to blame where rounding ended the training."""
+    """Return the result; if rounding ended the training, with the column that causes the rounding errors."""
     if result.status is Status.ROUNDING:
         result.reason = column_to_blame(data.rows, data.names)
     return result

@@ -1,4 +1,4 @@
-"""How a run ended. A status is a value with advice, not an exception."""
+"""The status of a run: why it ended. It is a value with advice, not an exception."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ADVICE = {
     "logistic regression without regularisation has no minimiser. Use a finite C.",
 }
 
-# From best to worst. The status of several runs together is the worst of theirs.
+# From best to worst. The status of several runs together is the worst one.
 SEVERITY = [
     Status.CONVERGED,
     Status.SEPARATED,

@@ -1,7 +1,7 @@
-"""The command line: one file a command, no mathematics, no tracebacks.
+"""The command line: one file for each command, no mathematics, no tracebacks.
 
-Exit codes: 0 all is well (training converged), 1 an error, 3 training stopped early (the model is saved all the same),
-143 it was stopped by SIGTERM, 129 by SIGHUP (the same).
+Exit codes: 0 success (training converged), 1 an error, 3 training stopped early, 143 training stopped by SIGTERM, 129
+by SIGHUP. The model is saved in all cases but an error.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import sys
 from io import TextIOWrapper
 from types import FrameType
 
-INTERRUPTED = 130  # what the option parser makes of Ctrl-C
-BY_SIGNAL = 128  # plus the number of the signal, as shells count
+INTERRUPTED = 130  # exit code of the option parser after Ctrl-C
+BY_SIGNAL = 128  # plus the number of the signal: exit code after a signal, as in shells
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, on_interrupt)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show is no error
+            stream.reconfigure(errors="backslashreplace")  # labels that the terminal cannot show are escaped
     code = run(sys.argv[1:])
     if signal.getsignal(signal.SIGINT) is on_interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: Ctrl-C would only leave a traceback
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def on_interrupt(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C: leave at once while a module is imported, which may not survive an exception; else KeyboardInterrupt."""
+    """Handle Ctrl-C: raise KeyboardInterrupt; exit at once during an import, which may not survive an exception."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             os.write(2, b"maxmargin: interrupted\n")
@@ -40,7 +40,7 @@ def on_interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command; what goes wrong is said in one line. MAXMARGIN_DEBUG=1 lets the traceback through."""
+    """Run one command and return its exit code. Errors are one line; MAXMARGIN_DEBUG=1 shows the traceback."""
     try:
         code = command(arguments)
         if code != INTERRUPTED:
@@ -58,7 +58,7 @@ def run(arguments: list[str]) -> int:
 
 
 def command(arguments: list[str]) -> int:
-    """Run one command to its end; a signal that has ended a fit decides the exit code after all is saved."""
+    """Run one command and return its exit code. After a signal that ended a fit, the code comes from the signal."""
     import warnings
 
     from maxmargin.cli.app import app
@@ -66,7 +66,7 @@ def command(arguments: list[str]) -> int:
     from maxmargin.loop.interrupts import postponed
 
     with postponed() as signals, warnings.catch_warnings():
-        warnings.simplefilter("always", CheckpointWarning)  # as an error it would cost the model
+        warnings.simplefilter("always", CheckpointWarning)  # as an error it would lose the model
         warnings.showwarning = in_one_line
         code = int(app(arguments, prog_name="maxmargin", standalone_mode=False) or 0)
         ended = [number for number in signals if number != signal.SIGINT]
@@ -75,18 +75,18 @@ def command(arguments: list[str]) -> int:
 
 
 def in_one_line(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    """Show a warning without the place in the source that gave it."""
+    """Show a warning without its place in the source code."""
     complain(f"warning: {message}")
 
 
 def explain(error: Exception) -> str:
-    """What to tell the user: our own words, the option parser's, or that it is our mistake."""
+    """Return the message for the user: our own, the option parser's, or that of an internal error."""
     from maxmargin.errors import MaxmarginError
 
     if isinstance(error, MaxmarginError):
         return str(error)
     if hasattr(error, "format_message"):
-        said = error.format_message()  # nothing, where the help was shown instead
+        said = error.format_message()  # empty if the help was shown instead
         return said and f"{said} (maxmargin --help lists what there is)"
     if isinstance(error, OSError):
         return f"cannot read or write: {error.strerror or error}"
@@ -96,6 +96,6 @@ def explain(error: Exception) -> str:
 
 
 def complain(message: str) -> None:
-    """One line on standard error."""
+    """Print one line on standard error."""
     if message:
         print(f"maxmargin: {' '.join(message.split())}", file=sys.stderr)

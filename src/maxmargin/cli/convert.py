@@ -1,4 +1,4 @@
-"""maxmargin convert FILE BLOCKS: rows as a block file, which is read several times faster than text."""
+"""maxmargin convert FILE BLOCKS: write rows to a block file, which is read several times faster than text."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def convert(
     quiet: Quiet = False,
     **given: Any,
 ) -> None:
-    """Write FILE's rows as a block file, for quick passes over data that do not fit in memory.
+    """Write the rows of FILE to a block file, for fast passes over data that do not fit in memory.
 
-    A block file replaces only a block file.
+    An existing file is replaced only if it is a block file.
     """
     from maxmargin.cli.progress import counting
     from maxmargin.data.files import Files
@@ -43,7 +43,7 @@ def convert(
 
 
 def is_block_file(path: Path) -> bool:
-    """Whether an earlier `convert` has written it."""
+    """Whether the file was written by `convert`."""
     from maxmargin.data.open_source import kind_of
     from maxmargin.data.tables.source import TableSource
     from maxmargin.errors import FileError

@@ -1,4 +1,4 @@
-"""maxmargin demo: the main job, on data that come with the package."""
+"""maxmargin demo: train and score on data that come with the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""maxmargin inspect MODEL_OR_DATA: what is in a file."""
+"""maxmargin inspect MODEL_OR_DATA: describe a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def inspect(
     json: Json = False,
     **given: Any,
 ) -> None:
-    """Say what is in a model or in a data file."""
+    """Describe a model or a data file."""
     import json as jsonlib
 
     from maxmargin.cli.summary import describe_model
@@ -34,7 +34,7 @@ def inspect(
 
 
 def describe_data(file: Path, labels_file: Path | None, reading: dict[str, Any]) -> dict[str, Any]:
-    """Sizes, labels and values of a data file."""
+    """Return the sizes, labels and range of values of a data file."""
     import numpy as np
     from scipy import sparse
 
@@ -59,7 +59,7 @@ def describe_data(file: Path, labels_file: Path | None, reading: dict[str, Any])
 
 
 def shown(value: Any) -> str:
-    """A fact in words."""
+    """Format a value for people."""
     if isinstance(value, dict):
         return ", ".join(f"{name}: {shown(part)}" for name, part in value.items())
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share; those of `train` are made from its parameters' declarations."""
+"""Arguments and options of several commands. The options of `train` are made from the declared parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Labels = Annotated[Path | None, typer.Option(help="A .npy file with the labels o
 
 
 def option(name: str) -> Any:
-    """The type and the option of the command line for a parameter of `train`."""
+    """Return the annotated type of the command-line option for a parameter of `train`."""
     parameter = PARAMETERS[name]
     kind = Path if parameter.option == "path" else parameter.option
     kind = kind if parameter.default is not None else kind | None
@@ -33,9 +33,9 @@ def option(name: str) -> Any:
 
 
 def takes(*names: str, **defaults: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options for these parameters of `train`; it finds their values in `**given`.
+    """Give a command the options for these parameters of `train`; their values arrive in `**given`.
 
-    Their defaults are those of `train`, unless the command has some of its own.
+    Their defaults are those of `train`, unless `defaults` has others.
     """
 
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,7 +59,7 @@ def takes(*names: str, **defaults: Any) -> Callable[[Callable[..., Any]], Callab
 
 
 def values_of(given: dict[str, Any]) -> dict[str, Any]:
-    """The values of options as `train` takes them: numbers and pairs NAME=VALUE are text on the command line."""
+    """Convert option values for `train`: gamma and NAME=VALUE pairs are text on the command line."""
     found = dict(given)
     if "gamma" in found:
         found["gamma"] = number(found["gamma"])
@@ -71,7 +71,7 @@ def values_of(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def number(text: str) -> float | str:
-    """A number, if the text is one."""
+    """Return the text as a number if it is one, else unchanged."""
     try:
         return float(text)
     except ValueError:
@@ -79,7 +79,7 @@ def number(text: str) -> float | str:
 
 
 def parsed(options: list[str], where: str = "--options") -> dict[str, Any]:
-    """NAME=VALUE pairs; a value that reads as a number or as true or false is one."""
+    """Parse NAME=VALUE pairs. Values are parsed as JSON (numbers, true, false), otherwise they are text."""
     from maxmargin.errors import ParameterError
 
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""maxmargin predict MODEL FILE: a label for each row."""
+"""maxmargin predict MODEL FILE: predict a label for each row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def predict(
     labels: Labels = None,
     **given: Any,
 ) -> None:
-    """Predict FILE's rows: one line each. The output replaces only a file of predictions."""
+    """Predict the rows of FILE, one line each. An existing output is replaced only if it is a file of predictions."""
     import sys
 
     from maxmargin.cli.reading import blocks_for
@@ -60,7 +60,7 @@ def predict(
 
 
 def as_lines(values: Any) -> str:
-    """One line a row; several numbers in a row are separated by spaces."""
+    """Format one line for each row; several numbers are separated by spaces."""
     from maxmargin.data.labels import show
 
     if values.ndim == 1:

@@ -1,6 +1,6 @@
-"""Progress: a live bar on a terminal, a line now and then otherwise; both on standard error.
+"""Progress on standard error: a bar on a terminal, otherwise a line every few seconds.
 
-The bar is honest: it measures how far the certified gap has come from 1 to the tolerance, on a logarithmic scale.
+The bar shows how far the certified gap has come from 1 to the tolerance, on a logarithmic scale.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Show = Callable[[Record], None]
 
 @contextmanager
 def progress(tol: float, quiet: bool) -> Iterator[Show]:
-    """A callback for training that shows how it is going."""
+    """Yield a callback that shows the progress of training."""
     if quiet:
         yield lambda record: None
     elif sys.stderr.isatty():
@@ -33,12 +33,12 @@ def progress(tol: float, quiet: bool) -> Iterator[Show]:
 
 
 def fraction(gap: float, tol: float) -> float:
-    """How far the gap has come from 1 to tol, by orders of magnitude."""
+    """Return how far the gap has come from 1 to `tol` on a logarithmic scale, from 0 to 1."""
     return min(max(log(max(gap, tol)) / log(tol), 0.0), 1.0) if tol < 1.0 else 1.0
 
 
 def as_text(record: Record) -> str:
-    """A record in words."""
+    """Format a record as text."""
     name = f"{record.problem}: " if record.problem else ""
     gap = max(record.best.relative_gap, 0.0)
     mistakes = f", {record.mistakes} mistakes" if record.mistakes is not None else ""
@@ -48,7 +48,7 @@ def as_text(record: Record) -> str:
 
 
 def reading_words(reading: Reading) -> str:
-    """How far a training from files is."""
+    """Format the progress of training from files as text."""
     done = f" {reading.read / reading.size:.0%} of {shown_size(reading.size)}" if reading.size else ""
     return (
         f"pass {reading.passes + 1}{done}, cache {reading.fill:.0%}, {reading.evicted:,} evicted, "
@@ -58,7 +58,7 @@ def reading_words(reading: Reading) -> str:
 
 @contextmanager
 def counting(size: int, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """What shows bytes read and rows written, a line every few seconds."""
+    """Yield a function that prints the bytes read and the rows written, every few seconds."""
     last = time.monotonic()
 
     def show(read: int, rows: int) -> None:
@@ -73,7 +73,7 @@ def counting(size: int, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def live_bar(tol: float) -> Iterator[Show]:
-    """A bar with a spinner and a clock, gone when training is over."""
+    """Yield a callback that updates a bar with a spinner and a clock. The bar disappears after training."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -93,7 +93,7 @@ def live_bar(tol: float) -> Iterator[Show]:
 
 
 def lines() -> Show:
-    """A line on standard error every few seconds."""
+    """Return a callback that prints a line on standard error every few seconds."""
     last = time.monotonic()
 
     def show(record: Record) -> None:

@@ -1,4 +1,4 @@
-"""maxmargin race FILE --solvers a,b,c: several solvers on one problem, as a table and as a picture."""
+"""maxmargin race FILE --solvers a,b,c: compare solvers on one problem, in tables and as a plot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 STOPPED_EARLY = 3
 NOTHING = "—"
-COLUMNS = 7  # of gaps, at most
+COLUMNS = 7  # largest number of gaps in the second table
 
 
 @takes(*(name for name in IN_A_RACE if PARAMETERS[name].option), "force", tol=1e-6, max_seconds=10.0)
@@ -35,7 +35,7 @@ def race(
 ) -> int:
     """Run solvers one after another on FILE, and compare objective, gap and test error.
 
-    Ctrl-C ends the race and shows what was run. Exit code: 0 the race was run, 1 error, 3 ended by Ctrl-C.
+    Ctrl-C ends the race and shows the results so far. Exit code: 0 race completed, 1 error, 3 ended by Ctrl-C.
     """
     import json as jsonlib
 
@@ -67,13 +67,13 @@ def race(
 
 
 def entrant(text: str) -> tuple[str, dict[str, Any]]:
-    """A solver and its options, from NAME:OPTION=VALUE:..."""
+    """Parse NAME:OPTION=VALUE:... into a solver and its options."""
     name, *options = text.strip().split(":")
     return name, parsed(options, f"--solvers {name}:")
 
 
 def print_tables(race: Race) -> None:
-    """The figures for people."""
+    """Print the results as tables."""
     from rich.console import Console
 
     console = Console(markup=False, highlight=False)
@@ -93,7 +93,7 @@ def print_tables(race: Race) -> None:
 
 
 def table(headings: list[str]) -> Any:
-    """A table whose first column may fold and whose others are numbers."""
+    """Return an empty table whose first column may wrap and whose others hold numbers."""
     from rich import box
     from rich.table import Table
 
@@ -105,7 +105,7 @@ def table(headings: list[str]) -> Any:
 
 
 def standings(race: Race) -> Any:
-    """Where each solver ended."""
+    """Return the table of the final results of each solver."""
     made = table(["solver", "objective", "above", "gap", "error", "epochs", "seconds", "status"])
     for lap in race.laps:
         if lap.outcome is None:
@@ -126,7 +126,7 @@ def standings(race: Race) -> Any:
 
 
 def times(race: Race, limits: list[float]) -> Any:
-    """How soon each solver came how near."""
+    """Return the table of the seconds that each solver took to reach each gap."""
     made = table(["solver", *(f"{limit:.0e}" for limit in limits)])
     for lap in race.finishers:
         reached = [lap.reached(limit) for limit in limits]
@@ -135,7 +135,7 @@ def times(race: Race, limits: list[float]) -> Any:
 
 
 def decades(race: Race) -> list[float]:
-    """Powers of ten that some gap has come down to, no finer than was asked for; every other one if they are many."""
+    """Return the powers of ten that some gap has reached, down to `tol`; every other one if there are many."""
     gaps = [moment.gap for lap in race.finishers for moment in lap.curve if moment.gap < 1.0]
     least = max(min(gaps, default=1.0), race.facts["tol"])
     found = [limit for limit in (float(f"1e-{power}") for power in range(1, 16)) if limit >= least]
@@ -143,14 +143,14 @@ def decades(race: Race) -> list[float]:
 
 
 def tiny(value: float) -> str:
-    """A small number in words."""
+    """Format a small number."""
     from math import isfinite
 
     return f"{max(value, 0.0):.1e}" if isfinite(value) else NOTHING
 
 
 def as_json(race: Race, plot: Path | None) -> dict[str, Any]:
-    """All the figures, one object."""
+    """Return all results as one JSON object."""
     return {
         **race.facts,
         "bound": race.bound,
@@ -161,7 +161,7 @@ def as_json(race: Race, plot: Path | None) -> dict[str, Any]:
 
 
 def lap_as_json(race: Race, lap: Lap) -> dict[str, Any]:
-    """One lap: where it ended and its curves, column by column."""
+    """Return the result of one lap and its curves, as one list for each quantity."""
     facts = {"name": lap.name, "solver": lap.solver, "options": lap.options}
     if lap.outcome is None:
         return {**facts, "status": "REFUSED", "refusal": lap.refusal}

@@ -1,4 +1,4 @@
-"""Data to predict, as a model wants them: a block at a time, so that a file may be larger than memory."""
+"""Reading data to predict, in blocks, so that a file may be larger than memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def blocks_for(
     label: str | None = None,
     zero_based: bool = False,
 ) -> Iterator[RowBlock]:
-    """The rows of a file that a model can decide on, and their labels if it must have some; fewer features are fine."""
+    """Yield the rows of a file in blocks, with labels if `labelled`. Rows may have fewer features than the model."""
     from maxmargin.system.threads import thread_count
 
     expansion = find_expansion(model.training.get("expand"))

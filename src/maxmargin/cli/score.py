@@ -1,4 +1,4 @@
-"""maxmargin score MODEL FILE: how often the model is right."""
+"""maxmargin score MODEL FILE: measure the quality of a model on the rows of FILE."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from maxmargin.cli.options import DataFile, Json, Labels, ModelFile, takes
 
-TASKS = {"epsilon-SVR": "regress", "nu-SVR": "regress", "one-class": "novelty"}  # of models that do not name their task
+TASKS = {"epsilon-SVR": "regress", "nu-SVR": "regress", "one-class": "novelty"}  # for models that do not name a task
 
 
 @takes("threads", "zero_based", "label")
 def score(model: ModelFile, file: DataFile, labels: Labels = None, json: Json = False, **given: Any) -> None:
     """Compare the model's predictions with the labels in FILE.
 
-    Prints the accuracy of a classifier, R² and the mean errors of a regression, the share of outliers of a model of
+    Prints the accuracy of a classifier, R² and the mean errors of a regression model, or the share of outliers for
     novelty detection.
     """
     import json as jsonlib
@@ -30,7 +30,7 @@ def score(model: ModelFile, file: DataFile, labels: Labels = None, json: Json = 
 
 
 def accuracy(model: Any, blocks: Any, threads: int | None, name: str) -> tuple[dict[str, Any], str]:
-    """How often a classifier is right."""
+    """Return the accuracy of a classifier, as figures and as text."""
     right = n = 0
     for block in blocks:
         right, n = right + agree(model.predict(block.rows, threads), block.labels), n + len(block.labels)
@@ -38,7 +38,7 @@ def accuracy(model: Any, blocks: Any, threads: int | None, name: str) -> tuple[d
 
 
 def regression(model: Any, blocks: Any, threads: int | None, name: str) -> tuple[dict[str, Any], str]:
-    """How far a regression is off."""
+    """Return the errors of a regression model, as figures and as text."""
     from maxmargin.errors import DataError
 
     pairs = []
@@ -54,7 +54,7 @@ def regression(model: Any, blocks: Any, threads: int | None, name: str) -> tuple
 
 
 def novelty(model: Any, blocks: Any, threads: int | None, name: str) -> tuple[dict[str, Any], str]:
-    """How many rows are outliers, and how often that is right where the labels are 1 and -1."""
+    """Return the share of outliers, and the accuracy if the labels are 1 and -1, as figures and as text."""
     import numpy as np
 
     outliers = right = n = 0
@@ -72,7 +72,7 @@ def novelty(model: Any, blocks: Any, threads: int | None, name: str) -> tuple[di
 
 
 def errors(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
-    """How far values are from their targets: mean errors, and what part of the variance is explained."""
+    """Return the mean squared and absolute errors and R² of pairs (values, targets)."""
     import numpy as np
 
     values, y = (np.concatenate(side) for side in zip(*pairs, strict=True))
@@ -88,7 +88,7 @@ def errors(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
 
 
 def agree(predicted: Any, y: Any) -> int:
-    """How many labels are the same; names and numbers are compared as they are written."""
+    """Return the number of equal labels, compared as numbers if both are numbers, else as text."""
     from maxmargin.data.labels import show
 
     if predicted.dtype.kind in "biuf" and y.dtype.kind in "biuf":

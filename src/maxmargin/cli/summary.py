@@ -1,4 +1,4 @@
-"""What a training came to, as words and as JSON."""
+"""The summary of a training, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maxmargin.models.linear import LinearModel, Model
 from maxmargin.results import Result
 from maxmargin.status import Status
 
-SHOWN = 4  # rows of a proof that are named
+SHOWN = 4  # rows of a proof that are shown for each side
 KINDS = {
     LinearModel: "linear model",
     KernelModel: "kernel model",
@@ -26,7 +26,7 @@ KINDS = {
 
 
 def as_json(result: Result, saved: Path) -> dict[str, Any]:
-    """All the figures, one object."""
+    """Return all results as one JSON object."""
     certificate, sizes = result.certificate, result.model.training
     return {
         "solver": result.solver,
@@ -53,13 +53,13 @@ def as_json(result: Result, saved: Path) -> dict[str, Any]:
 
 
 def mistakes(result: Result) -> dict[str, Any]:
-    """Those of a perceptron, in the last epoch and in all."""
+    """Return the mistakes of a perceptron, in the last epoch and in total."""
     last = result.history[-1] if result.history else None
     return {"mistakes": last.mistakes, "all_mistakes": last.all_mistakes} if last and last.mistakes is not None else {}
 
 
 def finite(value: Any) -> Any:
-    """The value with "inf", "-inf" and "nan" in the place of numbers that JSON does not have."""
+    """Return the value with numbers that JSON lacks replaced by "inf", "-inf" and "nan"."""
     if isinstance(value, dict):
         return {key: finite(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -68,7 +68,7 @@ def finite(value: Any) -> Any:
 
 
 def as_words(result: Result) -> str:
-    """The figures for people."""
+    """Return the results as text."""
     lines = [
         f"{result.solver}: {result.why}",
         f"{result.status.value} after {result.seconds:.2f} s and {result.epochs:.1f} epochs",
@@ -81,14 +81,14 @@ def as_words(result: Result) -> str:
 
 
 def figure_lines(result: Result) -> list[str]:
-    """What the certificate says."""
+    """Return the lines that show the certificate."""
     certificate, model = result.certificate, result.model
     lines = [
         f"  primal objective  {certificate.primal:.10g}",
         f"  dual objective    {certificate.dual:.10g}",
         f"  relative gap      {max(certificate.relative_gap, 0.0):.2e}   at most this far above the optimum",
     ]
-    if len(model.support) or "passes" not in model.training:  # from files, those of more than two classes are not kept
+    if len(model.support) or "passes" not in model.training:  # not kept when streaming three or more classes
         lines.append(f"  support vectors   {len(model.support):,} of {model.training['n']:,} rows")
     if isinstance(model, ApproximateModel):
         lines.append(f"  certified is      the problem with {model.approximation}, not the kernel's own")
@@ -101,7 +101,7 @@ def figure_lines(result: Result) -> list[str]:
 
 
 def proofs(result: Result) -> list[list[dict[str, Any]]]:
-    """For each problem that cannot be separated, two sides: rows with their weights, of which the means coincide."""
+    """Return two sides for each inseparable problem: rows and weights, whose weighted means coincide."""
     return [
         [{"rows": rows.tolist(), "weights": weights.tolist()} for rows, weights in sides_of(part.alpha, coefficients)]
         for part, coefficients in zip(result.parts, signed(result), strict=True)
@@ -110,7 +110,7 @@ def proofs(result: Result) -> list[list[dict[str, Any]]]:
 
 
 def signed(result: Result) -> np.ndarray:
-    """The labels ±1 times alpha of all examples, one row a problem."""
+    """Return alpha times the label ±1 of all examples, one row for each problem."""
     assert not isinstance(result.model, KernelFunction)
     whole = np.zeros((len(result.parts), result.model.training["n"]))
     whole[:, result.model.support] = result.model.dual_coef
@@ -118,13 +118,13 @@ def signed(result: Result) -> np.ndarray:
 
 
 def sides_of(alpha: np.ndarray, coefficients: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The rows that carry weight on either side, heaviest first."""
+    """Return the rows of both sides with their weights, heaviest first."""
     sides = [np.flatnonzero(coefficients < 0), np.flatnonzero(coefficients > 0)]
     return [(rows[np.argsort(-alpha[rows])], np.sort(alpha[rows])[::-1]) for rows in sides]
 
 
 def proof_lines(result: Result) -> list[str]:
-    """The proof in words, as far as it can be read."""
+    """Return the lines that show the proof, with only the heaviest rows."""
     lines = []
     for one, other in proofs(result):
         lines += [f"  the mean of       {named(one)}", f"  is the mean of    {named(other)}"]
@@ -132,19 +132,19 @@ def proof_lines(result: Result) -> list[str]:
 
 
 def named(side: dict[str, Any]) -> str:
-    """Rows with their weights."""
+    """Format rows with their weights."""
     pairs = list(zip(side["rows"], side["weights"], strict=True))
     words = ", ".join(f"row {row} ({weight:.4g})" for row, weight in pairs[:SHOWN])
     return f"{words} and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else words or "nothing: the point 0"
 
 
 def classes_of(model: Model) -> dict[str, Any]:
-    """The classes, if it is a classifier."""
+    """Return the classes of a classifier; empty for other models."""
     return {} if isinstance(model, KernelFunction) else {"classes": [show(label) for label in model.classes]}
 
 
 def shape_of(model: Model) -> dict[str, Any]:
-    """What a linear model and one with a kernel have each for itself."""
+    """Return the margins of a linear model, or the kernel of a kernel model."""
     if isinstance(model, LinearModel):
         return {"margins": model.margins.tolist()}
     approximation = {"approximation": model.approximation} if isinstance(model, ApproximateModel) else {}
@@ -152,7 +152,7 @@ def shape_of(model: Model) -> dict[str, Any]:
 
 
 def describe_model(model: Model) -> dict[str, Any]:
-    """A model's own account of itself."""
+    """Return the description of a model for `inspect`."""
     return {
         "kind": KINDS[type(model)],
         **classes_of(model),

@@ -1,4 +1,4 @@
-"""maxmargin train FILE: a model with its certificate."""
+"""maxmargin train FILE: train a model and save it with its certificate."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def train(
 ) -> int:
     """Train an SVM on FILE, linear or with a kernel, and save it with its certificate.
 
-    Ctrl-C stops early and saves the best model so far. A model replaces only a model, and never a better one of
-    the same problem; a checkpoint replaces only one of the same run. Exit code: 0 converged (or the solver's own
-    rule ended it), 1 error, 3 stopped early or without an answer, 143 stopped by SIGTERM.
+    Ctrl-C stops early and saves the best model so far. An existing file is replaced only if it is a model, and not
+    a better one of the same problem; a checkpoint replaces only a checkpoint of the same run. Exit code: 0
+    converged (or the solver's own rule ended it), 1 error, 3 stopped early or no solution, 143 stopped by SIGTERM.
     """
     import maxmargin
     from maxmargin.cli import complain
@@ -58,7 +58,7 @@ def train(
 
 
 def default_model(file: Path) -> Path:
-    """The data file's name, without its endings and without what stands for other letters, in the current folder."""
+    """Return the data file's name without its endings and without wildcards, in the current folder."""
     from maxmargin.data.open_source import endings
 
     name = Path("".join(letter for letter in file.name if letter not in "*?[]") or "model")

@@ -1,1 +1,1 @@
-"""scikit-learn shells: they hold no mathematics."""
+"""scikit-learn estimators. They only call `train` and describe its result."""

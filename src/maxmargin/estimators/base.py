@@ -1,7 +1,7 @@
-"""What all estimators share: their parameters as those of `train`, and what becomes of a fit that ends early.
+"""The base class of the estimators: it translates their parameters for `train`, and handles fits that end early.
 
-Their names are scikit-learn's; `NAMES` maps them to those of `train`. An estimator's fit calls `train` and describes
-the result as scikit-learn does.
+Parameters have scikit-learn's names; `NAMES` maps them to those of `train`. An estimator's fit calls `train` and sets
+the attributes that scikit-learn's estimators have.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ ROWS: dict[str, Any] = {
     "dtype": [np.float64, np.float32],
     "order": "C",
 }
-NAMES = {"cache_size": "cache", "random_state": "seed", "n_jobs": "threads"}  # scikit-learn's, and those of `train`
-OWN = {"on_interrupt", "decision_function_shape", "break_ties", "shrinking"}  # parameters that `train` does not have
+NAMES = {"cache_size": "cache", "random_state": "seed", "n_jobs": "threads"}  # scikit-learn's name, name in `train`
+OWN = {"on_interrupt", "decision_function_shape", "break_ties", "shrinking"}  # parameters that `train` lacks
 ON_INTERRUPT = ("raise", "return")
-EVERY_CORE = -1  # n_jobs
+EVERY_CORE = -1  # the value of n_jobs for all cores
 
 
 def store(estimator: Any, parameters: dict[str, Any]) -> None:
-    """Set every parameter of `__init__` as an attribute, as scikit-learn asks."""
+    """Set every parameter of `__init__` as an attribute, as scikit-learn requires."""
     estimator.__dict__.update((name, value) for name, value in parameters.items() if name not in ("self", "__class__"))
 
 
 class Estimator(BaseEstimator):
-    """An estimator whose fit is a call of `train` for its `task`, with its parameters under other names."""
+    """An estimator whose fit calls `train` for its `task`, with its parameters translated."""
 
     task: ClassVar[str] = "classify"
     result_: Result
 
     def _train(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Train, describe the model, and warn where the run stops short of `tol`."""
+        """Train, set the fitted attributes, and warn if the run stops before `tol` is reached."""
         parameters = self.get_params()
         with interruptible(parameters["on_interrupt"]):
             weights = None if sample_weight is None else self._weights(sample_weight, X)
@@ -62,7 +62,7 @@ class Estimator(BaseEstimator):
                 warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     def _parameters(self, parameters: dict[str, Any]) -> dict[str, Any]:
-        """The parameters of `train`: those without a meaning beside the others are left out, as grids hold them all."""
+        """Return the parameters for `train`. Those without effect are checked and dropped: grids may set them."""
         found = {NAMES.get(name, name): value for name, value in parameters.items() if name not in OWN}
         if "seed" in found:
             found["seed"] = seed_of(found["seed"])
@@ -77,14 +77,14 @@ class Estimator(BaseEstimator):
         return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
 
     def _describe(self) -> None:
-        """The attributes that scikit-learn's estimators have."""
+        """Set the attributes that scikit-learn's estimators have."""
         raise NotImplementedError
 
     def _checked(self, X: Any) -> Any:
         return validate_data(self, X, reset=False, **ROWS)
 
     def _threads(self) -> int | None:
-        """How many threads predict."""
+        """Return the number of threads; None for all cores."""
         threads = self.get_params()["n_jobs"]
         return None if threads == EVERY_CORE else threads
 
@@ -101,7 +101,7 @@ class Estimator(BaseEstimator):
 
 
 def seed_of(random_state: Any) -> Any:
-    """A seed of `train`, from whatever scikit-learn takes: None is 0, so that the same data give the same model."""
+    """Return the seed for scikit-learn's `random_state`. None is 0, so that the same data give the same model."""
     if random_state is None:
         return 0
     return int(random_state.randint(1 << 31)) if hasattr(random_state, "randint") else random_state
@@ -115,12 +115,12 @@ NEEDS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "cache": lambda given: given.get("approx") is None,
     "components": lambda given: given["approx"] is not None,
     "landmarks": lambda given: given["approx"] == "nystrom",
-}  # where this does not hold an estimator drops the parameter, whatever its value: grids and pipelines carry it along
+}  # if the condition is false, the estimator drops the parameter: grids and pipelines may set it all the same
 
 
 @contextmanager
 def interruptible(on_interrupt: str) -> Iterator[None]:
-    """A fit that Ctrl-C ends describes its best model; then KeyboardInterrupt ends what called it, such as a search."""
+    """Let a fit that Ctrl-C ends keep its best model; then raise KeyboardInterrupt, to end a grid search too."""
     if on_interrupt not in ON_INTERRUPT:
         raise ParameterError(f"on_interrupt={on_interrupt!r} is not known: choose one of {', '.join(ON_INTERRUPT)}")
     with postponed() as signals:
@@ -132,5 +132,5 @@ def interruptible(on_interrupt: str) -> Iterator[None]:
 
 
 def iterations(result: Result) -> np.ndarray:
-    """Epochs of each problem, 1 at least."""
+    """Return the epochs of each problem, at least 1."""
     return np.array([max(1, int(np.ceil(part.epochs))) for part in result.parts], dtype=np.int32)

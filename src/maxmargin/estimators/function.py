@@ -1,4 +1,4 @@
-"""What regression and novelty detection share: the model is one function of an example."""
+"""The base class for regression and novelty detection, whose models are one function of an example."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maxmargin.kernels.points import matrix_of
 
 
 class FunctionEstimator(Estimator):
-    """An estimator of one function, Σ c_i K(x_i, x) + b."""
+    """An estimator whose model is one function, Σ c_i K(x_i, x) + b."""
 
     def _describe(self) -> None:
         model: Any = self.result_.model

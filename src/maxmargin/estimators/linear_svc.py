@@ -1,4 +1,4 @@
-"""LinearSVC: the front door in scikit-learn's manner."""
+"""LinearSVC: linear classification as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from maxmargin.models.linear import has_probabilities
 
 
 class LinearSVC(ClassifierMixin, Estimator):
-    """Linear support vector classification that proves how good it is.
+    """Linear support vector classification with a certified duality gap.
 
     Parameters are those of `maxmargin.train`; `random_state` and `n_jobs` are its `seed` and `threads`.
-    Ctrl-C keeps the best model so far and raises KeyboardInterrupt, so that a search ends; with
+    Ctrl-C keeps the best model so far and raises KeyboardInterrupt, so that a grid search ends; with
     `on_interrupt="return"` the fit returns instead.
 
     Attributes
@@ -26,11 +26,11 @@ class LinearSVC(ClassifierMixin, Estimator):
     coef_ : array (1, d) for two classes, (k, d) for more
     intercept_ : array (1,) or (k,)
     classes_ : labels
-    n_iter_ : epochs used (the most of any class)
+    n_iter_ : epochs used (the maximum over the classes)
     support_ : row numbers of the support vectors
     dual_coef_ : array (1 or k, number of support vectors): alpha times the label ±1
     certificate_ : primal and dual objective, gap and relative gap (summed over classes where there are several)
-    result_ : all that `train` returned
+    result_ : the `Result` of `train`
 
     Examples
     --------
@@ -66,7 +66,7 @@ class LinearSVC(ClassifierMixin, Estimator):
         store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
-        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
+        """Train. If the run stops before `tol` is reached, a warning gives the certificate."""
         X, y = validate_data(self, X, y, **ROWS)
         check_classification_targets(y)
         self._train(X, y, sample_weight)
@@ -79,14 +79,14 @@ class LinearSVC(ClassifierMixin, Estimator):
         self.n_iter_ = int(max(iterations(self.result_)))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Decision values: (n,) for two classes, (n, k) for more."""
+        """Return decision values: (n,) for two classes, (n, k) for more."""
         return np.asarray(self._fitted().decide(self._checked(X), self._threads()))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Labels."""
+        """Return labels."""
         return np.asarray(self._fitted().predict(self._checked(X), self._threads()))
 
     @available_if(lambda self: has_probabilities(self.loss))
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes; for a loss that has them, such as "logistic"."""
+        """Return class probabilities, for a loss that has them, such as "logistic"."""
         return np.asarray(self._fitted().probabilities(self._checked(X), self._threads()))

@@ -1,4 +1,4 @@
-"""OneClassSVM: novelty detection, in scikit-learn's manner."""
+"""OneClassSVM: novelty detection as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maxmargin.estimators.function import FunctionEstimator
 
 
 class OneClassSVM(OutlierMixin, FunctionEstimator):
-    """A region that holds all but about ν of the examples, and a proof of how good it is.
+    """Novelty detection with a certified duality gap: a region with all but about a fraction ν of the examples.
 
     Parameters are scikit-learn's; `tol` is the relative duality gap to reach. Ctrl-C keeps the best model so far and
     raises KeyboardInterrupt; with `on_interrupt="return"` the fit returns instead.
@@ -24,7 +24,7 @@ class OneClassSVM(OutlierMixin, FunctionEstimator):
     fit_status_ : 0 if the certificate is within `tol`, else 1
     certificate_ : primal and dual objective, gap and relative gap
     model_ : the `KernelFunction`
-    result_ : where the training ended: status, certificate, history
+    result_ : the `Result` of `train`: status, certificate, history
 
     Examples
     --------
@@ -56,7 +56,7 @@ class OneClassSVM(OutlierMixin, FunctionEstimator):
         store(self, locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
-        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
+        """Train. If the run stops before `tol` is reached, a warning gives the certificate."""
         self._train(validate_data(self, X, **ROWS), None, sample_weight)
         return self
 
@@ -65,13 +65,13 @@ class OneClassSVM(OutlierMixin, FunctionEstimator):
         self.offset_ = -self.intercept_
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Above zero inside the region; 0 on its edge, as far as numbers tell."""
+        """Return decision values: positive inside the region, 0 on its boundary up to rounding, negative outside."""
         return np.asarray(self._fitted().decide(self._checked(X), self._threads()))
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """The same before `offset_` is taken off."""
+        """Return decision values before `offset_` is subtracted."""
         return np.asarray(self.decision_function(X) + self.offset_)
 
     def predict(self, X: Any) -> np.ndarray:
-        """1 inside the region and on its edge, −1 outside."""
+        """Return 1 inside the region and on its boundary, −1 outside."""
         return np.asarray(self._fitted().predict(self._checked(X), self._threads()))

@@ -1,8 +1,8 @@
-"""PolynomialMap: the explicit φ of the polynomial kernel, as lectures write it, so that K(x, z) = ⟨φ(x), φ(z)⟩.
+"""PolynomialMap: the explicit feature map φ of the polynomial kernel, K(x, z) = ⟨φ(x), φ(z)⟩ = (γ⟨x, z⟩ + r)^p.
 
-(γ⟨x, z⟩ + r)^p is the inner product of all products of p factors out of √γ x_1, …, √γ x_d and √r, each product once,
-times √(p!/(k_1! k_2! …)) where k counts how often each factor is in it. With r = 0 the last factor is left out, and the
-products are of degree exactly p; else of all degrees up to p.
+The features are all products of p factors out of √γ x_1, …, √γ x_d and √r, each product once, times
+√(p!/(k_1! k_2! …)), where k_j counts how often factor j occurs in the product. With r = 0 the factor √r is left out,
+and the products have degree exactly p; otherwise they have all degrees up to p.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from maxmargin.data.take import take
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.kernels.functions import checked_degree, checked_gamma, checked_number
 
-MOST = 10_000_000  # features
+MOST = 10_000_000  # largest number of features
 
 
 class PolynomialMap(TransformerMixin, BaseEstimator):
-    """φ with ⟨φ(x), φ(z)⟩ = (γ⟨x, z⟩ + r)^p.
+    """The feature map φ with ⟨φ(x), φ(z)⟩ = (γ⟨x, z⟩ + r)^p.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    powers_ : array (features, p): which factors each feature multiplies; d is the constant
+    powers_ : array (features, p): the numbers of the factors of each feature; number d is the constant
     n_features_in_ : d
 
     Examples
@@ -52,7 +52,7 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
         self.coef0 = coef0
 
     def fit(self, X: Any, y: Any = None) -> PolynomialMap:
-        """Count the products, and settle γ."""
+        """List the products, and compute γ."""
         X = validate_data(self, X, dtype=np.float64)
         p, r = checked_degree(self.degree), checked_number("coef0", self.coef0)
         if r < 0.0:
@@ -69,7 +69,7 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """φ of every row."""
+        """Return φ of every row."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         factors = np.hstack([sqrt(self.gamma_) * X, np.full((len(X), 1), sqrt(self.coef0))])

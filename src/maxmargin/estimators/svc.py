@@ -1,4 +1,4 @@
-"""SVC and NuSVC: classification with a kernel, in scikit-learn's manner."""
+"""SVC and NuSVC: classification with a kernel, as scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ OF_THE_KERNEL = ("support_", "n_support_", "support_vectors_", "dual_coef_", "in
 
 
 class Classifier(ClassifierMixin, Estimator):
-    """What SVC and NuSVC share: one problem for each pair of classes."""
+    """The base class of SVC and NuSVC: one problem for each pair of classes."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
+        """Train. If the run stops before `tol` is reached, a warning gives the certificate."""
         parameters = self.get_params()
         shape = parameters["decision_function_shape"]
         if shape not in SHAPES:
@@ -36,7 +36,7 @@ class Classifier(ClassifierMixin, Estimator):
         return self
 
     def _describe(self) -> None:
-        for name in OF_THE_KERNEL:  # what an earlier fit has left
+        for name in OF_THE_KERNEL:  # from an earlier fit
             self.__dict__.pop(name, None)
         model: Any = self.result_.model
         self.classes_, self.n_iter_ = model.classes, iterations(self.result_)
@@ -51,7 +51,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     @property
     def coef_(self) -> np.ndarray:
-        """The weights of each pair of classes; of a linear kernel only."""
+        """The weights of each pair of classes; only for a linear kernel."""
         if self.get_params()["kernel"] != "linear":
             raise AttributeError("coef_ is only there for a linear kernel")
         model = self._model()
@@ -63,7 +63,7 @@ class Classifier(ClassifierMixin, Estimator):
         return np.asarray(np.vstack(found) * (-1.0 if len(model.classes) == 2 else 1.0))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """(n,) for two classes, above zero meaning the second; else (n, k), or (n, number of pairs) for "ovo"."""
+        """Return decision values: (n,) for two classes, > 0 for the second; else (n, k), or (n, pairs) for "ovo"."""
         model, shape = self._fitted(), self.get_params()["decision_function_shape"]
         X = self._checked(X)
         if shape == "ovo" and len(model.classes) > 2 and isinstance(model, KernelModel):
@@ -71,7 +71,7 @@ class Classifier(ClassifierMixin, Estimator):
         return np.asarray(model.decide(X, self._threads()))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Labels: by votes; with `break_ties`, by the decision values."""
+        """Return labels: by votes or, with `break_ties`, by the decision values."""
         model, parameters = self._fitted(), self.get_params()
         if parameters["break_ties"] and len(model.classes) > 2:
             if parameters["decision_function_shape"] == "ovo":
@@ -81,12 +81,12 @@ class Classifier(ClassifierMixin, Estimator):
 
     @available_if(lambda self: self.probability)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, calibrated on five folds; the same data always give the same ones."""
+        """Return class probabilities, calibrated on five folds. The same data always give the same probabilities."""
         return np.asarray(self._fitted().probabilities(self._checked(X), self._threads()))
 
     @available_if(lambda self: self.probability)
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Their logarithms."""
+        """Return the logarithms of the class probabilities."""
         return np.asarray(np.log(self.predict_proba(X)))
 
     def _model(self) -> KernelModel:
@@ -97,27 +97,28 @@ class Classifier(ClassifierMixin, Estimator):
 
 
 class SVC(Classifier):
-    """Support vector classification with a kernel, that proves how good it is.
+    """Support vector classification with a kernel and a certified duality gap.
 
-    Parameters are scikit-learn's, and those of `maxmargin.train`: `tol` is the relative duality gap to reach,
-    `cache_size` megabytes of the kernel that may be held, None for a quarter of the free memory. `approx`, `components`
-    and `landmarks` put features in the place of the kernel, for more rows than a kernel can take; then more than two
-    classes are one against the rest, there are no support vectors, and the certificate is of the problem with features.
-    Ctrl-C keeps the best model so far and raises KeyboardInterrupt; with `on_interrupt="return"` the fit returns.
+    Parameters are scikit-learn's and those of `maxmargin.train`. `tol` is the relative duality gap to reach,
+    `cache_size` the megabytes of the kernel cache, None for a quarter of the free memory. `approx`, `components` and
+    `landmarks` replace the kernel by explicit features, for more rows than a kernel can take. Then more than two
+    classes are trained one against the rest, there are no support vectors, and the certificate is for the problem with
+    features. Ctrl-C keeps the best model so far and raises KeyboardInterrupt; with `on_interrupt="return"` the fit
+    returns.
 
     Attributes
     ----------
-    support_ : row numbers of the support vectors, those of each class together
+    support_ : row numbers of the support vectors, grouped by class
     support_vectors_ : the support vectors
-    n_support_ : how many each class has
+    n_support_ : the number of support vectors of each class
     dual_coef_ : array (k - 1, number of support vectors): alpha, signed, for each pair of classes
-    intercept_ : of each pair of classes
+    intercept_ : the bias of each pair of classes
     classes_ : labels
-    coef_ : the weights, where the kernel is linear
-    probA_, probB_ : of each pair's sigmoid, with `probability`
+    coef_ : the weights, for a linear kernel
+    probA_, probB_ : A and B of each pair's sigmoid, with `probability`
     fit_status_ : 0 if the certificate is within `tol`, else 1
     certificate_ : primal and dual objective, gap and relative gap, summed over the pairs
-    result_ : all that `train` returned
+    result_ : the `Result` of `train`
 
     Examples
     --------
@@ -156,11 +157,11 @@ class SVC(Classifier):
 
 
 class NuSVC(Classifier):
-    """Support vector classification in which ν takes the place of C, and that proves how good it is.
+    """Support vector classification in which ν replaces C, with a certified duality gap.
 
-    ν is at least the part of margin errors and at most the part of support vectors. The other parameters and the
-    attributes are those of `SVC`. As in LIBSVM coefficients are divided by ρ, so that margins are at ±1; the
-    certificate is of the problem before that.
+    ν is at least the fraction of margin errors and at most the fraction of support vectors. The other parameters and
+    the attributes are those of `SVC`. As in LIBSVM, coefficients are divided by ρ, so that margins are at ±1; the
+    certificate is for the problem before this division.
 
     Examples
     --------

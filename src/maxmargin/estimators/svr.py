@@ -1,4 +1,4 @@
-"""SVR and NuSVR: regression with a kernel, in scikit-learn's manner."""
+"""SVR and NuSVR: regression with a kernel, as scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from maxmargin.kernels.points import matrix_of
 
 
 class Regressor(RegressorMixin, FunctionEstimator):
-    """What SVR and NuSVR share."""
+    """The base class of SVR and NuSVR."""
 
     task: ClassVar[str] = "regress"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Train; a run that stops short of `tol` says so in a warning, with its certificate."""
+        """Train. If the run stops before `tol` is reached, a warning gives the certificate."""
         X, y = validate_data(self, X, y, y_numeric=True, **ROWS)
         self._train(X, y, sample_weight)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Values."""
+        """Return the predicted values."""
         return np.asarray(self._fitted().decide(self._checked(X), self._threads()))
 
     @property
     def coef_(self) -> np.ndarray:
-        """The weights; of a linear kernel only."""
+        """The weights; only for a linear kernel."""
         if self.get_params()["kernel"] != "linear":
             raise AttributeError("coef_ is only there for a linear kernel")
         function = self._fitted()
@@ -38,11 +38,11 @@ class Regressor(RegressorMixin, FunctionEstimator):
 
 
 class SVR(Regressor):
-    """Support vector regression with a kernel, that proves how good it is.
+    """Support vector regression with a kernel and a certified duality gap.
 
     Minimises ½‖w‖² + C Σ max(0, |y_i − f(x_i)| − ε). Parameters are scikit-learn's; `tol` is the relative duality gap
-    to reach, `cache_size` megabytes of the kernel that may be held, None for a quarter of the free memory. Ctrl-C keeps
-    the best model so far and raises KeyboardInterrupt; with `on_interrupt="return"` the fit returns instead.
+    to reach, `cache_size` the megabytes of the kernel cache, None for a quarter of the free memory. Ctrl-C keeps the
+    best model so far and raises KeyboardInterrupt; with `on_interrupt="return"` the fit returns instead.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class SVR(Regressor):
     fit_status_ : 0 if the certificate is within `tol`, else 1
     certificate_ : primal and dual objective, gap and relative gap
     model_ : the `KernelFunction`
-    result_ : where the training ended: status, certificate, history
+    result_ : the `Result` of `train`: status, certificate, history
 
     Examples
     --------
@@ -82,9 +82,9 @@ class SVR(Regressor):
 
 
 class NuSVR(Regressor):
-    """Support vector regression in which ν takes the place of ε: about the part of examples that the tube leaves out.
+    """Support vector regression in which ν replaces ε: about the fraction of examples outside the tube.
 
-    The other parameters and the attributes are those of `SVR`; `epsilon_` is the ε that ν has come to.
+    The other parameters and the attributes are those of `SVR`; `epsilon_` is the ε that ν leads to.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""A checkpoint is a run written down: the solver's state, the random numbers to come, the best point and the history.
+"""Checkpoints: a saved run with the state of the solver and of the random generator, the best point and the history.
 
-One safetensors file: arrays as tensors, the rest as JSON. Nothing in it is code. It belongs to one problem, one
-solver and one seed, told apart by a fingerprint; resuming with another is refused.
+A checkpoint is one safetensors file, with arrays as tensors and the rest as JSON. It contains no code. It belongs to
+one problem, one solver and one seed, identified by a fingerprint; resuming another run from it is refused.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from maxmargin.system.overwriting import check_replaces, holds_something, kind_o
 from maxmargin.system.tensor_file import read_header, read_tensors, write_tensors
 
 KIND = "checkpoint"
-LOOP = ("next_certificate", "ask", "stale", "ended", "seconds")  # what a run keeps for the loop
+LOOP = ("next_certificate", "ask", "stale", "ended", "seconds")  # fields of RunState that belong to the loop
 
 
 @dataclass(eq=False)
 class RunState:
-    """All that a run needs to go on as if nothing had happened."""
+    """Everything needed to continue a run as if it had not been interrupted."""
 
     state: Any
     rng: np.random.Generator
-    best: Certified | None = None  # the best model so far with its w, and the best bound with its alpha
+    best: Certified | None = None  # w of the best model so far, alpha of the best bound so far
     next_certificate: float = 1.0
     ask: float = np.inf
     stale: int = 0
@@ -50,7 +50,7 @@ class RunState:
 
 
 def save_run(path: Path, run: RunState, solver: Solver, problem: Any, identity: dict[str, Any]) -> None:
-    """Write the run, atomically; of a stream without its best model, which the next pass proves anew."""
+    """Write the run atomically. The best model of a streamed run is left out: the next pass certifies a point anew."""
     arrays, numbers = solver.saved(problem, run.state) if isinstance(solver, Saves) else parts_of(run.state)
     tensors = {f"state.{name}": value for name, value in arrays.items()}
     metadata: dict[str, Any] = {
@@ -67,14 +67,14 @@ def save_run(path: Path, run: RunState, solver: Solver, problem: Any, identity: 
 
 
 def parts_of(state: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and the numbers of a state that is a dataclass of these."""
+    """Split a state, a dataclass of arrays and numbers, into the arrays and the numbers."""
     values = {item.name: getattr(state, item.name) for item in fields(state)}
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     return arrays, {name: value for name, value in values.items() if name not in arrays}
 
 
 def load_run(path: Path, solver: Solver, problem: Any, identity: dict[str, Any]) -> RunState:
-    """Read a run, if it is one of this problem, solver and seed; its parts must be like those of a fresh state."""
+    """Read a run. Refuse it if its problem, solver or seed differs, or if its parts do not match a fresh state."""
     tensors, metadata = read_tensors(path, KIND)
     with refusing(path):
         check_identity(path, metadata["identity"], identity)
@@ -98,12 +98,12 @@ def load_run(path: Path, solver: Solver, problem: Any, identity: dict[str, Any])
                 raise ValueError("it has certificates and no best model")
         run = replace(run, **metadata["loop"])
         if not problem.immediate:
-            run.stale = 0  # what it had proved is not there to be compared with
+            run.stale = 0  # the best model was not saved, so there is nothing to compare with
         return run
 
 
 def best_in(tensors: dict[str, np.ndarray], metadata: dict[str, Any], problem: Any) -> Certified | None:
-    """The best model that a checkpoint holds, if it holds one."""
+    """Return the best model in a checkpoint, if there is one."""
     best = metadata.get("best")
     if not best:
         return None
@@ -116,7 +116,7 @@ def best_in(tensors: dict[str, np.ndarray], metadata: dict[str, Any], problem: A
 
 @contextmanager
 def refusing(path: Path) -> Iterator[None]:
-    """Refuse, in one line, a checkpoint whose content is not what maxmargin writes."""
+    """Turn errors in the block into a one-line refusal of a checkpoint that maxmargin has not written."""
     try:
         yield
     except MaxmarginError:
@@ -139,7 +139,7 @@ def check_own(path: Path, kind: str, identity: dict[str, Any]) -> None:
 
 
 def check_identity(path: Path, theirs: dict[str, Any], mine: dict[str, Any]) -> None:
-    """Refuse a run that is not the one which is asked for."""
+    """Refuse a checkpoint of another run."""
     for name, value in mine.items():
         if theirs.get(name) != value:
             raise FileError(
@@ -149,7 +149,7 @@ def check_identity(path: Path, theirs: dict[str, Any], mine: dict[str, Any]) -> 
 
 
 def recall(record: dict[str, Any]) -> Record:
-    """A line of history as it was."""
+    """Return a line of history, restored from JSON."""
     check_record(record)
     certificate, best = Certificate(**record["certificate"]), Certificate(**record["best"])
     reading = Reading(**record["reading"]) if record.get("reading") else None

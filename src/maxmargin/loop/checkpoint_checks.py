@@ -1,6 +1,6 @@
-"""Whether the content of a checkpoint can be that of a run on this problem, asked before compiled code sees it.
+"""Checks that the content of a checkpoint fits this problem, made before compiled code uses it.
 
-Each check raises a ValueError that names the part; whoever reads the file says which file it is.
+Each check raises a ValueError that names the wrong part. The caller adds the name of the file.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.linear import Problem
 from maxmargin.status import Status
 
-INDICES = {"order": 0, "batch": 0, "active": 0, "waiting": -1}  # arrays of row numbers, and the lowest of each
-COUNTS = {"position": "order", "kept": "order", "pairs": "S"}  # numbers that are at most the length of an array
+INDICES = {"order": 0, "batch": 0, "active": 0, "waiting": -1}  # arrays of row numbers, and the lowest one allowed
+COUNTS = {"position": "order", "kept": "order", "pairs": "S"}  # numbers, and the array whose length each may not exceed
 LIKE = {
     "alpha_before": "alpha", "w_before": "w", "margins": "alpha", "room": "alpha", "surplus": "alpha",
     "shortfall": "alpha", "total": "v", "lag": "v", "total_a": "a", "lag_a": "a",
-}  # arrays that are empty at the start, and those whose lengths they take later  # fmt: skip
-OF_THE_DATA = {"used"}  # arrays that are the same in every run on these data
+}  # arrays that are empty at the start, and the array whose length each takes later  # fmt: skip
+OF_THE_DATA = {"used"}  # arrays that depend only on the data
 PASS_NUMBERS = {
     "b": 0.0, "bias_curvature": 0.0, "width": 0.0, "visited": 0, "nnz": 0, "input_d": 0, "passes": 0,
-}  # what a streamed run keeps, by type  # fmt: skip
-LARGEST_COUNT = 1 << 53  # above it float64 does not hold every whole number
-BOX_ROUNDING = 1e-9  # part of the largest α by which one may be outside its box: certificates clip, sums round
-OBJECTIVE_ROUNDING = 1e-6  # part of an objective by which it may differ when it is computed again, in another order
+}  # numbers of a streamed run, each with a value of its type  # fmt: skip
+LARGEST_COUNT = 1 << 53  # float64 does not represent every larger integer
+BOX_ROUNDING = 1e-9  # how far an α may be outside its box, relative to the largest α: certificates clip, sums round
+OBJECTIVE_ROUNDING = 1e-6  # relative difference allowed in a recomputed objective, whose order of summation may differ
 
 
 def check_state(fresh: Any, arrays: dict[str, np.ndarray], numbers: dict[str, Any], problem: Any) -> None:
-    """The state of a solver must have the parts, types and lengths of a fresh one."""
+    """Check that the state of a solver has the parts, types and lengths of a fresh one."""
     found = {*arrays, *numbers}
     if found != {item.name for item in fields(fresh)}:
         raise ValueError(f"its state has the parts {', '.join(sorted(found))}")
@@ -44,7 +44,7 @@ def check_state(fresh: Any, arrays: dict[str, np.ndarray], numbers: dict[str, An
 
 
 def check_together(arrays: dict[str, np.ndarray], numbers: dict[str, Any], variables: int) -> None:
-    """Parts that compiled code uses together must fit together."""
+    """Check that parts which compiled code uses together are consistent."""
     lengths = {name: len(array) for name, array in arrays.items()}
     for name, array_name in COUNTS.items():
         if numbers.get(name, 0) > lengths.get(array_name, variables):
@@ -62,7 +62,7 @@ def check_together(arrays: dict[str, np.ndarray], numbers: dict[str, Any], varia
 
 
 def check_working_set(active: np.ndarray, batch: np.ndarray) -> None:
-    """The active variables must be in order, and those of the batch among them, each once."""
+    """Check that the active variables are in order, and that the batch is a subset of them without repetitions."""
     if np.any(np.diff(active) <= 0):
         raise ValueError("active is not in order")
     if len(np.unique(batch)) < len(batch) or not np.all(np.isin(batch, active)):
@@ -70,7 +70,7 @@ def check_working_set(active: np.ndarray, batch: np.ndarray) -> None:
 
 
 def check_array(name: str, array: np.ndarray, fresh: Any, problem: Any) -> None:
-    """An array must be finite, with the type and the shape of that of a fresh state."""
+    """Check that an array is finite and has the type and the shape of the array in a fresh state."""
     start = getattr(fresh, name)
     like = start if isinstance(start, np.ndarray) else np.zeros(0)
     if array.dtype != like.dtype or array.ndim != like.ndim:
@@ -86,7 +86,7 @@ def check_array(name: str, array: np.ndarray, fresh: Any, problem: Any) -> None:
 
 
 def shapes(name: str, like: np.ndarray, fresh: Any, problem: Any) -> set[tuple[int, ...]]:
-    """The shapes that an array may have: the one at the start; if it is empty there, those that it takes later."""
+    """Return the shapes that an array may have: the one at the start or, if it is empty then, those it takes later."""
     if like.size:
         return {like.shape}
     if name in LIKE:
@@ -98,7 +98,7 @@ def shapes(name: str, like: np.ndarray, fresh: Any, problem: Any) -> set[tuple[i
 
 
 def check_indices(name: str, array: np.ndarray, like: np.ndarray, variables: int) -> None:
-    """Row numbers must be those of rows."""
+    """Check that row numbers belong to existing rows."""
     if len(array) > max(variables, len(like)) or (name == "waiting" and len(array) != len(like)):
         raise ValueError(f"{name} has {len(array)} entries")
     if array.size and (array.min() < INDICES[name] or array.max() >= variables):
@@ -106,7 +106,7 @@ def check_indices(name: str, array: np.ndarray, like: np.ndarray, variables: int
 
 
 def check_number(name: str, number: Any, fresh: Any) -> None:
-    """A number must be of the type of a fresh one, and a count must not be negative."""
+    """Check that a number has the type of a fresh one, and that a count is not negative."""
     if type(number) is not type(fresh) or number != number:  # noqa: PLR0124 - only nan differs from itself
         raise ValueError(f"{name} is {number!r}")
     if type(number) is int and not min(fresh, 0) <= number <= LARGEST_COUNT:
@@ -114,7 +114,7 @@ def check_number(name: str, number: Any, fresh: Any) -> None:
 
 
 def check_loop(loop: dict[str, Any], fresh: dict[str, Any]) -> None:
-    """What the loop keeps must be of its own types, with an ending that exists."""
+    """Check the types of the loop's fields, and that the status at the end is a known one."""
     if set(loop) != set(fresh):
         raise ValueError(f"its loop has the parts {', '.join(sorted(loop))}")
     for name, value in loop.items():
@@ -124,7 +124,7 @@ def check_loop(loop: dict[str, Any], fresh: dict[str, Any]) -> None:
 
 
 def check_record(record: dict[str, Any]) -> None:
-    """A line of history must have finite times and certificates of numbers."""
+    """Check that a line of history has finite times, and certificates that hold numbers."""
     for name in ("epochs", "seconds"):
         if type(record[name]) not in (float, int) or not 0.0 <= record[name] < LARGEST_COUNT:
             raise ValueError(f"history has {name} = {record[name]!r}")
@@ -133,14 +133,14 @@ def check_record(record: dict[str, Any]) -> None:
 
 
 def check_objectives(certificate: dict[str, Any]) -> None:
-    """A certificate must hold numbers, which may be infinite."""
+    """Check that a certificate holds numbers; they may be infinite."""
     for name, value in certificate.items():
         if type(value) is not float or value != value:  # noqa: PLR0124 - only nan differs from itself
             raise ValueError(f"a certificate has {name} = {value!r}")
 
 
 def check_best(w: np.ndarray, b: float, alpha: np.ndarray, certificate: Certificate, problem: Any) -> None:
-    """The best model must have arrays of the right lengths, finite numbers, and α inside its box."""
+    """Check that the best model has arrays of the right lengths, finite numbers, and α inside its box."""
     kernel = isinstance(problem, KernelProblem)
     check_vector("best.w", w, problem.n if kernel else problem.d)
     check_vector("best.alpha", alpha, dual_variables(problem))
@@ -155,13 +155,13 @@ def check_best(w: np.ndarray, b: float, alpha: np.ndarray, certificate: Certific
 
 
 def check_vector(name: str, vector: np.ndarray, length: int) -> None:
-    """A vector of float64, finite, of that length."""
+    """Check that a vector holds `length` finite float64 numbers."""
     if vector.dtype != np.float64 or vector.shape != (length,) or not np.all(np.isfinite(vector)):
         raise ValueError(f"{name} has the type {vector.dtype} and the shape {vector.shape}, or is not finite")
 
 
 def check_certificate(w: np.ndarray, b: float, alpha: np.ndarray, claimed: Certificate, problem: Problem) -> None:
-    """The objectives must be those of the model, computed from the rows."""
+    """Check the claimed objectives against those of the model, computed from the rows."""
     primal = problem.primal(w, b, problem.y * (scores(problem.rows, w, problem.threads) + b))
     dual = problem.dual(alpha, *primal_of(problem, alpha))
     slack = OBJECTIVE_ROUNDING * max(abs(primal), abs(dual))
@@ -170,12 +170,12 @@ def check_certificate(w: np.ndarray, b: float, alpha: np.ndarray, claimed: Certi
 
 
 def dual_variables(problem: Any) -> int:
-    """How many dual variables there are: one for each example, or as many as a kernel formulation has."""
+    """Return the number of dual variables: one for each example, or those of a kernel formulation."""
     return len(problem.formulation.lo) if isinstance(problem, KernelProblem) else int(problem.n)
 
 
 def check_passes(tensors: dict[str, np.ndarray], metadata: dict[str, Any], top: float) -> None:
-    """A streamed run must have an α in its box and a mark for each example, finite weights and finite numbers."""
+    """Check that a streamed run has an α in [0, top] and a mark for each example, and finite weights and numbers."""
     alpha, w, marks = tensors["alpha"], tensors["w"], tensors["marks"]
     check_vector("alpha", alpha, alpha.size)
     check_vector("w", w, w.size)
@@ -194,7 +194,7 @@ def check_passes(tensors: dict[str, np.ndarray], metadata: dict[str, Any], top: 
 
 
 def check_shift(columns: np.ndarray, centre: np.ndarray, d: int) -> None:
-    """What is subtracted from columns must be one number for each, not 0, of columns in order."""
+    """Check that the shifted columns are in order, and that each has one nonzero number to subtract."""
     if columns.dtype != np.int64 or columns.ndim != 1 or not columns.size:
         raise ValueError(f"shifted has the type {columns.dtype} and the shape {columns.shape}")
     check_vector("centre", centre, columns.size)

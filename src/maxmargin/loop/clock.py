@@ -8,24 +8,24 @@ from contextlib import contextmanager
 
 
 class Clock:
-    """Seconds that a run has taken, those before a resumption too."""
+    """Measures the seconds that a run takes; `earlier` are those before it was resumed."""
 
     def __init__(self, earlier: float = 0.0) -> None:
         self.earlier, self.started = earlier, time.perf_counter()
 
     @property
     def seconds(self) -> float:
-        """All of them."""
+        """All seconds of the run, including those before it was resumed."""
         return self.earlier + self.since_start
 
     @property
     def since_start(self) -> float:
-        """Those since the run began or was resumed: what a time limit counts."""
+        """The seconds since the run began or was resumed; the time limit applies to them."""
         return time.perf_counter() - self.started
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Time in the block does not count."""
+        """Stop the clock while the block runs."""
         began = time.perf_counter()
         try:
             yield

@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM as requests: noted, and answered at the next safe moment; a second one at once.
+"""Ctrl-C, SIGTERM and SIGHUP stop a fit at its next safe point; a second signal stops it at once.
 
-A fit that a signal ends returns its best model. Then SIGTERM and SIGHUP end the process, as they would have done
-without a fit under way. Whoever has work to do before that, such as saving the model, does it inside `postponed`.
+A fit that a signal stops returns its best model. Then SIGTERM and SIGHUP end the process, as they do when no fit is
+running. Work that must be done before that, such as saving the model, belongs inside `postponed`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SHARED: ContextVar[threading.Event | None] = ContextVar("interrupt", default=Non
 
 @contextmanager
 def sharing(event: threading.Event) -> Iterator[None]:
-    """Inside the block, on this thread, an interrupt is that event: it ends several things at once."""
+    """Use `event` as the interrupt of all fits on this thread inside the block, so that it ends several at once."""
     token = SHARED.set(event)
     try:
         yield
@@ -31,7 +31,7 @@ def sharing(event: threading.Event) -> Iterator[None]:
 
 @contextmanager
 def postponed() -> Iterator[list[int]]:
-    """The signals that have ended fits inside the block; those that end a process do so after the block."""
+    """Yield the signals that have ended fits inside the block. Those that end the process do so after the block."""
     signals: list[int] = []
     token = PENDING.set(signals)
     try:
@@ -43,7 +43,7 @@ def postponed() -> Iterator[list[int]]:
 
 
 def conclude(number: int) -> None:
-    """Leave a signal to the block that postpones it; without one, let it end the process. Ctrl-C has been answered."""
+    """Leave a signal to the `postponed` block around it. Without one, raise it again, except for Ctrl-C."""
     pending = PENDING.get()
     if pending is not None:
         pending.append(number)
@@ -53,7 +53,7 @@ def conclude(number: int) -> None:
 
 @contextmanager
 def noticed() -> Iterator[threading.Event]:
-    """An event that Ctrl-C or SIGTERM sets while the block runs; where it cannot or should not, nothing changes."""
+    """Yield an event that signals set while the block runs. Off the main thread no signal handler is installed."""
     if (shared := SHARED.get()) is not None:
         yield shared
         return
@@ -81,6 +81,6 @@ def noticed() -> Iterator[threading.Event]:
 
 
 def untouched(number: signal.Signals) -> bool:
-    """Whether nobody else answers it or wants it ignored; Ctrl-C is ours whoever answers it."""
+    """Whether we may handle this signal: it has the default handler. Ctrl-C may have any, unless it is ignored."""
     now = signal.getsignal(number)
     return now not in (signal.SIG_IGN, None) if number is signal.SIGINT else now is signal.SIG_DFL

@@ -1,12 +1,13 @@
-"""The only loop: for linear and kernel problems in memory, and for problems streamed from disk.
+"""The training loop, one for all: linear and kernel problems in memory, and problems streamed from disk.
 
-It owns the clock, the certificates, the stopping, Ctrl-C, the callback and the checkpoint; a solver owns its step.
+The loop owns the clock, the certificates, the stopping, Ctrl-C, the callback and the checkpoint. A solver owns its
+step.
 
-A point is offered to its problem, and the problem answers with a certificate: at once where the rows are in memory, at
-the end of a pass where they are streamed. A streamed problem always has a point under way, and nothing else differs.
+The loop offers a point to the problem, which returns its certificate: at once if the rows are in memory, at the end of
+a pass if they are streamed. Streamed problems always have an offered point; there is no other difference.
 
-The best model is the certified point with the lowest primal objective, the best bound the highest dual objective:
-together they are the certificate, whichever epochs they come from.
+The best model is the certified point with the lowest primal objective. The best bound is the highest dual objective.
+Together they are the certificate, even if they come from different epochs.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ Watch = Callable[[Record, Certified], Any]
 
 @dataclass(eq=False)
 class Loop:
-    """One call of `solve`: what lasts as long as it. What must outlast it is in `run`."""
+    """One call of `solve`. `run` holds the part that a checkpoint keeps."""
 
     problem: AnyProblem
     solver: Solver
@@ -76,7 +77,7 @@ class Loop:
         self.shown, self.counted, self.rate = self.clock.started, 0, 0.0
         self.steps = Steps(self.problem, self.solver, self.run, self.limits.max_epochs)
         self.schedule = Schedule(self.problem, self.run, self.limits.tol, watched=self.watch is not None)
-        self.solver_rounding = 0.0  # of the last certificate: see Certified
+        self.solver_rounding = 0.0  # `solver_rounding` of the last certified point
 
     @property
     def epochs(self) -> float:
@@ -84,7 +85,7 @@ class Loop:
         return self.steps.epochs
 
     def go(self, seed: int) -> Outcome:
-        """Run to the end; numbers that overflow are for the certificate to see."""
+        """Run to the end. NumPy's overflow warnings are off, because the certificate detects overflows."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"), closing(self.problem):
             status = self.begin()
             with self.problem.opened(seed):
@@ -95,14 +96,14 @@ class Loop:
             return self.finish(status)
 
     def begin(self) -> Status | None:
-        """The reason not to begin, if any; a stream that is resumed proves anew what it had proved."""
+        """Return the reason not to begin, if any. A stream offers its current point: nothing is certified yet."""
         if self.problem.immediate:
             return self.met_already() or self.end_asked()
         self.offer()
         return None
 
     def met_already(self) -> Status | None:
-        """A resumed run may hold all that is asked for, or have come to its own end; so may a warm start."""
+        """Return the status if a resumed run or a warm start has already reached the tolerance or its end."""
         if self.run.ended:
             return Status(self.run.ended)
         if self.warm:
@@ -114,14 +115,14 @@ class Loop:
         return self.stuck(self.run.history[-1]) if self.run.history else None
 
     def conclude(self, ended: Status | None) -> Status | None:
-        """An end that the solver or a proof has come to: certified, and final for a run that is resumed too."""
+        """Certify the last point if the solver or a proof has ended the run. A resumed run keeps this status."""
         if ended is None:
             return None
         run = self.run
         if not run.history or run.history[-1].epochs != self.epochs:
             self.offer()
             run.history.append(self.certify())
-        if ended is Status.SEPARATED:  # a lower objective may not separate
+        if ended is Status.SEPARATED:  # a point with a lower objective may not separate the classes
             found, best = self.found, run.best
             assert best is not None
             both = joined(found.certificate, best.certificate)
@@ -130,12 +131,12 @@ class Loop:
         return ended
 
     def end_asked(self) -> Status | None:
-        """An interrupt, or the limit that was reached, counting the certificate that must still be made."""
-        epochs = self.epochs if self.problem.immediate else 0.0  # a stream's limit is met at the end of a pass
+        """Return the status of an interrupt or a limit, if any. One more certificate must fit into the time limit."""
+        epochs = self.epochs if self.problem.immediate else 0.0  # a stream checks this limit at the end of a pass
         return self.limits.reached(self.clock.since_start + self.certifying, epochs, self.interrupt)
 
     def look(self) -> Status | None:
-        """Certify if it is time to; the reason to stop that this shows, if any."""
+        """Certify if a certificate is due, and return the reason to stop that it gives, if any."""
         if not self.problem.immediate:
             return self.look_at_stream()
         if not self.schedule.due(self.epochs):
@@ -145,7 +146,7 @@ class Loop:
         return self.judge(self.certify(), regular)
 
     def look_at_stream(self) -> Status | None:
-        """At the end of a pass, what its certificate shows; then offer the next point. Else show how it is going."""
+        """At the end of a pass, judge its certificate and offer the next point. Within a pass, report the progress."""
         if self.pending.certified() is None:
             return self.show_reading()
         status = self.judge(self.certify(), regular=True)
@@ -157,7 +158,7 @@ class Loop:
         return status
 
     def show_reading(self) -> Status | None:
-        """Tell the callback how far a pass is, now and then."""
+        """Report the progress of a pass to the callback, every SHOWN_SECONDS."""
         now = time.perf_counter()
         if now - self.shown >= SHOWN_SECONDS:
             visited = self.run.state.visited
@@ -170,13 +171,13 @@ class Loop:
         return None
 
     def judge(self, record: Record, regular: bool) -> Status | None:
-        """The reason to stop that a certificate shows, if any."""
+        """Return the reason to stop that a new certificate gives, if any."""
         run = self.run
         if lost(self.problem, record.certificate):
             return Status.DIVERGED
         least = least_progress(record.best, self.limits.tol, self.solver_rounding)
         stuck = bool(run.history) and not progressed(run.history[-1].best, record.best, least)
-        run.stale = run.stale + regular if stuck else 0  # those that were asked for may be close together
+        run.stale = run.stale + regular if stuck else 0  # only regular ones count: others may be close together
         run.history.append(record)
         if self.callback and self.callback(record):
             self.interrupt.set()
@@ -187,14 +188,14 @@ class Loop:
         return self.stuck(record)
 
     def stuck(self, record: Record) -> Status | None:
-        """Whether nothing has become better for too long."""
+        """Return the status if there has been no progress for too long."""
         patience = STALE_PASSES
         if self.problem.immediate:
             patience = STALE_ESTIMATES if self.schedule.has_estimate else STALE_CERTIFICATES
         return stuck(record, self.run.stale, patience, self.limits.tol, self.solver_rounding)
 
     def proof(self) -> Status | None:
-        """Whether no answer can exist: asked now and then, and always before all seems done."""
+        """Return the status of a proof that no solution exists. Tried when epochs double, and before CONVERGED."""
         history, found = self.run.history, self.found
         doubled = len(history) == 1 or doublings(history[-1].epochs) > doublings(history[-2].epochs)
         done = history[-1].best.meets(self.limits.tol)
@@ -210,11 +211,11 @@ class Loop:
         return self.conclude(proved)
 
     def offer(self) -> None:
-        """Offer the point where the solver stands."""
+        """Offer the current point of the solver to the problem."""
         self.pending = self.problem.offer(self.solver.point(self.problem, self.run.state))
 
     def certify(self) -> Record:
-        """Take the certificate of the point that was offered and remember the best."""
+        """Take the certificate of the offered point, and update the best point."""
         began = time.perf_counter()
         found = self.pending.certified()
         assert found is not None
@@ -232,7 +233,7 @@ class Loop:
         return record
 
     def kept(self, found: Certified) -> Certified:
-        """The point, as it may be kept: a stream uses its arrays again, and puts a better w aside."""
+        """Return the point in a form that can be kept. A stream overwrites its arrays, so it stores a better w."""
         best = self.run.best
         if best and found.certificate.primal >= best.certificate.primal:
             return found
@@ -240,7 +241,7 @@ class Loop:
         return kept
 
     def record(self, certificate: Certificate, best: Certificate) -> Record:
-        """A line for whoever watches."""
+        """Return a record for the history and the callback."""
         state, problem = self.run.state, self.problem
         reading = None if problem.immediate else reading_of(problem, state, self.rate)
         return Record(
@@ -248,7 +249,7 @@ class Loop:
         )
 
     def at_the_start(self) -> Certified:
-        """The point before the first step, for a run that is lost before its first certificate."""
+        """Certify the point before the first step, for a run that diverges before its first certificate."""
         point = self.solver.point(self.problem, self.solver.start(self.problem))
         start: Certified = self.problem.offer(point).certified()
         if lost(self.problem, start.certificate):
@@ -256,13 +257,13 @@ class Loop:
         return start
 
     def show(self, record: Record, found: Certified) -> None:
-        """Let the watcher look, with the clock stopped."""
+        """Call `watch` with the clock stopped."""
         if self.watch:
             with self.clock.stopped():
                 self.watch(record, found)
 
     def save(self, at_once: bool) -> None:
-        """Write the checkpoint if there is one to write and it is time to."""
+        """Write the checkpoint if one is wanted and due."""
         if at_once or self.saving.due:
             run = self.steps.resumable or self.run
             run.seconds = self.clock.seconds
@@ -270,9 +271,9 @@ class Loop:
                 self.saving.save(lambda path: save_run(path, run, self.solver, self.problem, self.identity))
 
     def finish(self, status: Status) -> Outcome:
-        """The best point, after a last certificate of where the solver stands.
+        """Return the best point, after a last certificate of the current point.
 
-        That one is not in the checkpoint, so a run that is resumed is the run that was never interrupted.
+        The checkpoint does not contain this last certificate, so a resumed run equals an uninterrupted one.
         """
         run = self.run
         if not self.problem.immediate:
@@ -291,22 +292,22 @@ class Loop:
         return self.outcome(best, status, history)
 
     def finish_stream(self, status: Status) -> Outcome:
-        """The best point that a pass has proved; a last certificate would take a pass more."""
+        """Return the best point that a pass has certified. A last certificate would take another pass."""
         run, solver, problem = self.run, self.solver, self.problem
         answer, best = problem.certified(), run.best
         exact = answer is not None and best is not None and answer.certificate.dual >= best.certificate.dual
-        if not exact:  # the frozen α is not the one with the best bound: take the solver's own
+        if not exact:  # the frozen α does not have the best bound: freeze the solver's current one
             solver.point(problem, run.state)
         found = problem.best_of(best, run.state.w, run.state.b, self.limits.tol)
         return self.outcome(found, status, list(run.history))
 
     def outcome(self, best: Certified, status: Status, history: list[Record]) -> Outcome:
-        """Where the run ended."""
+        """Return the outcome of the run with this best point."""
         return Outcome(
             best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.clock.seconds, history, best.width
         )
 
 
 def doublings(epochs: float) -> int:
-    """How often the first epoch has been doubled."""
+    """Return how often the epochs have doubled since the first."""
     return int(log2(max(epochs, 1.0)))

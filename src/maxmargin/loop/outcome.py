@@ -1,4 +1,4 @@
-"""Where a run ended, and the best of what it has certified."""
+"""The outcome of a run, and the best of its certified points."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maxmargin.status import Status
 
 @dataclass(eq=False)
 class Outcome:
-    """Where a run ended."""
+    """The best point of a run with its certificate, and how the run ended."""
 
     w: np.ndarray = field(repr=False)
     b: float
@@ -28,23 +28,23 @@ class Outcome:
 
     @property
     def advice(self) -> str:
-        """What to make of the status."""
+        """What the status means and what to do."""
         return self.status.advice
 
 
 def lost(problem: Any, certificate: Certificate) -> bool:
-    """Whether the numbers have left all bounds: not a number, or infinite where no point may be."""
+    """Whether a run has diverged: its gap is NaN, or infinite in a problem where every point has a finite gap."""
     return bool(np.isnan(certificate.gap) or (np.isinf(certificate.gap) and problem.bounded))
 
 
 def with_zero_alpha(best: Certified) -> Certified:
-    """The same with α = 0, which proves P* ≥ 0: more than an α whose rounding errors are larger than its objective."""
+    """Replace α by 0, which proves P* ≥ 0: a better bound than an α whose rounding errors exceed its objective."""
     nothing = replace(best.certificate, dual=0.0, dual_rounding=0.0)
     return replace(best, alpha=np.zeros_like(best.alpha), certificate=nothing)
 
 
 def better(best: Certified | None, found: Certified) -> Certified:
-    """The lower primal with its (w, b), the higher dual with its alpha."""
+    """Combine the lower primal objective and its (w, b) with the higher dual objective and its alpha."""
     if best is None:
         return found
     if found.certificate.primal < best.certificate.primal:

@@ -1,4 +1,4 @@
-"""What a run reports on its way: one record for each certificate."""
+"""Progress reports of a run: one record for each certificate."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from maxmargin.problems.stream import Stream
 
 @dataclass(frozen=True)
 class Reading:
-    """How far a training from files is: bytes read in this pass and in a whole one, passes, the cache, its evictions.
+    """The progress of training from files: bytes read in this pass and in a whole one (`size`), and completed passes.
 
-    `updates` is how many dual steps were taken in a second.
+    `fill` is the part of the row cache in use, `evicted` the number of evicted rows, `updates` the dual steps per
+    second.
     """
 
     read: int
@@ -26,9 +27,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Record:
-    """One line of history: the certificate of the point at that moment, and the best one so far.
+    """One line of history: the certificate of the current point, and the best one so far.
 
-    A perceptron also counts its mistakes, in the last whole epoch and in all; a training from files says how far it is.
+    A perceptron also counts its mistakes, in the last whole epoch and in total. Training from files adds a `reading`.
     """
 
     problem: str
@@ -42,12 +43,12 @@ class Record:
 
 
 def mistakes_of(state: Any) -> dict[str, Any]:
-    """The mistakes of a solver that counts them."""
+    """Return the mistakes of a solver that counts them, for a Record."""
     return {name: value for name in ("mistakes", "all_mistakes") if (value := getattr(state, name, -1)) >= 0}
 
 
 def reading_of(problem: Stream, state: Any, rate: float) -> Reading:
-    """How far a stream is."""
+    """Return the progress of a stream; `rate` is in dual steps per second."""
     trainer = state.trainer
     fill, evicted = (trainer.fill, trainer.evicted) if trainer else (0.0, 0)
     return Reading(problem.read_bytes, problem.source.size, problem.passes, fill, evicted, rate)

@@ -1,4 +1,4 @@
-"""When a run is written to its checkpoint: now and then, and at its end. One that cannot be written costs a warning."""
+"""Writing a run to its checkpoint: at intervals and at its end. If writing fails, a warning is issued."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 from maxmargin.errors import CheckpointWarning, FileError
 
-CHECKPOINT_SECONDS = 30.0  # between two of them,
-SHARE = 20.0  # and this many times what the last one took: writing takes at most a twentieth of the time
+CHECKPOINT_SECONDS = 30.0  # least time between two checkpoints
+SHARE = 20.0  # least time between two checkpoints, in times of the last write: writing takes at most a twentieth
 
 
 @dataclass(frozen=True)
 class Keeping:
-    """Where a run is kept, and whether to go on from what is there."""
+    """Where a run saves its checkpoint, and whether to resume from an existing one."""
 
     checkpoint: Path | None = None
     resume: bool = False
@@ -28,16 +28,16 @@ class Saving:
 
     def __init__(self, path: Path | None) -> None:
         self.path, self.last, self.took = path, time.perf_counter(), 0.0
-        self.warned = False  # whether the user knows that no checkpoint is written
+        self.warned = False  # whether the user has been warned that no checkpoint is written
 
     @property
     def due(self) -> bool:
-        """Whether it is time to write."""
+        """Whether the next checkpoint is due."""
         waited = time.perf_counter() - self.last
         return self.path is not None and waited >= max(CHECKPOINT_SECONDS, SHARE * self.took)
 
     def save(self, write: Callable[[Path], None]) -> None:
-        """Write, if there is a file for it; if that fails, say so once: the model is worth more than a checkpoint."""
+        """Write the checkpoint, if a file is given. A failure warns once and does not end the training."""
         if self.path is None:
             return
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Solve one problem with one solver: refuse what does not fit, go on from a checkpoint if asked, run the loop."""
+"""Solve one problem with one solver: refuse bad pairings, resume from a checkpoint if asked, run the loop."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def solve(
     warm: Point | None = None,
     watch: Watch | None = None,
 ) -> Outcome:
-    """Run `solver` on `problem`, from `warm` if given, until a certificate meets the tolerance or something ends it.
+    """Run `solver` on `problem`, from `warm` if given, until the tolerance is met or the run ends for another reason.
 
-    A set `interrupt` asks for an end: Ctrl-C sets it, and so does a callback that returns something true.
-    A `watch` sees each certified point as well, off the clock.
+    Setting `interrupt` ends the run: Ctrl-C sets it, and so does a callback that returns a true value.
+    `watch` is called with each record and its certified point, with the clock stopped.
     """
     if problem.immediate and (reason := refusal(solver, problem)):
         raise RefusedError(reason)
@@ -49,7 +49,7 @@ def solve(
     identity = problem.fingerprint(repr(solver), seed) if keeping.checkpoint else {}
     if keeping.checkpoint and not keeping.force:
         check_own(keeping.checkpoint, KIND, identity)
-    with blas_on_one_thread:  # the threads are ours: those of BLAS, once woken, would be in their way
+    with blas_on_one_thread:  # BLAS threads, once woken, would slow our own threads down
         if keeping.checkpoint and keeping.resume and holds_something(keeping.checkpoint):
             run = load_run(keeping.checkpoint, solver, problem, identity)
         else:

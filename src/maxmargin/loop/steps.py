@@ -1,4 +1,4 @@
-"""Steps of a solver within the epoch limit: none goes beyond it."""
+"""The steps of a solver, kept within the epoch limit."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from maxmargin.status import Status
 
 
 class Steps:
-    """The steps of one run."""
+    """Advances the solver of one run, within `max_epochs`."""
 
     def __init__(self, problem: Any, solver: Solver, run: RunState, max_epochs: float | None) -> None:
         self.problem, self.solver, self.run, self.max_epochs = problem, solver, run, max_epochs
-        self.resumable: RunState | None = None  # saved in place of a run whose first step was cut short
+        self.resumable: RunState | None = None  # the checkpoint of a run whose first step was cut short
 
     @property
     def epochs(self) -> float:
@@ -26,9 +26,9 @@ class Steps:
         return float(self.run.state.visited / max(self.problem.n, 1))
 
     def advance(self) -> tuple[Status | None, Status | None]:
-        """Advance once; a step beyond the epoch limit is taken back, the first is cut short where a solver can.
+        """Advance once. Undo a step beyond the epoch limit; cut the first step short instead if the solver can.
 
-        Returns the solver's own ending, and EPOCH_LIMIT if the step was taken back or cut short.
+        Return the status with which the solver ends the run, if any, and EPOCH_LIMIT if the step was undone or cut.
         """
         problem, run, limit = self.problem, self.run, self.max_epochs
         if limit is None:
@@ -46,7 +46,7 @@ class Steps:
         return None, Status.EPOCH_LIMIT
 
     def first_step(self, limit: float) -> tuple[Status | None, Status | None]:
-        """Advance from the start; what is resumed after a step that was cut short is the start."""
+        """Take the first step. If it is cut short, the checkpoint keeps the state before it."""
         run, solver = self.run, self.solver
         if not isinstance(solver, Divisible):
             return solver.advance(self.problem, run.state, run.rng), None
@@ -59,6 +59,6 @@ class Steps:
 
 
 def copied(state: Any) -> Any:
-    """A state of its own arrays."""
+    """Return the state with copies of its arrays."""
     arrays = {item.name: getattr(state, item.name) for item in fields(state)}
     return replace(state, **{name: array.copy() for name, array in arrays.items() if isinstance(array, np.ndarray)})

@@ -1,1 +1,1 @@
-"""Several solvers on one problem, by one clock, and the picture of it."""
+"""Races: several solvers timed on one problem, and the plot of their progress."""

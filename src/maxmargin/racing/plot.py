@@ -1,6 +1,6 @@
-"""The picture of a race: objective, gap and test error, against seconds and against epochs.
+"""The plot of a race: objective, gap and test error against seconds and against epochs.
 
-matplotlib is imported when a picture is asked for, and used without pyplot: nothing outside the figure is changed.
+matplotlib is imported only to draw, and used without pyplot, so that nothing outside the figure changes.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from maxmargin.system.overwriting import check_replaces, is_picture
 if TYPE_CHECKING:
     from maxmargin.racing.race import Moment, Race
 
-# Okabe and Ito's colours, which colour-blind eyes can tell apart, without the yellow, which white paper swallows
+# Okabe and Ito's palette for colour-blind readers, without its yellow, which is hard to see on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 MARKERS = "osD^vPX*<>"
-FLOOR = 1e-16  # what a gap of 0 is drawn as, since a logarithmic axis has no 0
-MARKS = 12  # on one curve, about
-WIDE = 30.0  # from this ratio on an axis is logarithmic
+FLOOR = 1e-16  # a gap of 0 is drawn at this height, since a logarithmic axis has no 0
+MARKS = 12  # approximate number of markers on one curve
+WIDE = 30.0  # an axis is logarithmic if its largest value is more than this many times the smallest
 NEEDS_LATEX = "pgf"
 
 
 class Panel(NamedTuple):
-    """What one column of panels shows."""
+    """The quantity that one column of panels shows."""
 
     title: str
     value: Callable[[Moment], float]
@@ -36,9 +36,9 @@ class Panel(NamedTuple):
 
 
 def check_picture(path: str | Path, force: bool = False) -> None:
-    """Refuse now what could not be drawn later: no matplotlib, an ending it does not know, no place to write.
+    """Refuse a plot early if it cannot be drawn later: matplotlib is missing, or the file type or place is wrong.
 
-    A picture replaces only a picture; with `force` any file.
+    Only a picture may be replaced; with `force` any file.
     """
     try:
         from matplotlib.backend_bases import FigureCanvasBase
@@ -52,12 +52,12 @@ def check_picture(path: str | Path, force: bool = False) -> None:
 
 
 def ending(path: str | Path) -> str:
-    """The format that the name asks for."""
+    """Return the file format that the name asks for."""
     return Path(path).suffix[1:].lower()
 
 
 def draw(race: Race, path: str | Path, force: bool = False) -> None:
-    """Draw a race into a file, whole or not at all."""
+    """Draw a race into a file, written atomically."""
     check_picture(path, force)
     from matplotlib.figure import Figure
 
@@ -84,7 +84,7 @@ def draw(race: Race, path: str | Path, force: bool = False) -> None:
 
 
 def line(axes: Any, race: Race, number: int, place: Callable[[Moment], float], panel: Panel) -> Any:
-    """One solver's curve: colour and marker tell it from the others, and one that lies on another is the thinner."""
+    """Draw the curve of one solver in its colour and marker. Later curves are thinner, so that none is hidden."""
     curve = race.finishers[number].curve
     heights = [panel.value(moment) for moment in curve]
     (drawn,) = axes.plot(
@@ -98,13 +98,13 @@ def line(axes: Any, race: Race, number: int, place: Callable[[Moment], float], p
 
 
 def marks(count: int, number: int) -> list[int]:
-    """Which points get a marker: evenly many, the last always, and not the same ones for neighbours."""
+    """Return the points that get a marker: evenly spaced, always the last, and shifted from one curve to the next."""
     step = max(1, count // MARKS)
     return sorted({*range(number * step // 3 % step, count, step), count - 1})
 
 
 def dress(axes: Any, race: Race, across: str, place: Callable[[Moment], float], panel: Panel) -> None:
-    """Scales, limits, words and lines of one panel."""
+    """Set the scales, limits, labels and grid of one panel."""
     moments = [moment for lap in race.finishers for moment in lap.curve]
     places = [place(moment) for moment in moments if place(moment) > 0]
     if places and max(places) > WIDE * min(places):
@@ -126,7 +126,7 @@ def dress(axes: Any, race: Race, across: str, place: Callable[[Moment], float], 
 
 
 def window(race: Race, panel: Panel) -> tuple[float, float]:
-    """Where the errors end up, with room for where they mostly were; first steps may lie outside."""
+    """Return the range of the error axis: the lower three quarters of each curve. Early errors may lie outside."""
     curves = [sorted(map(panel.value, lap.curve)) for lap in race.finishers]
     low = min(curve[0] for curve in curves)
     high = max(curve[(3 * len(curve)) // 4] for curve in curves)
@@ -135,10 +135,10 @@ def window(race: Race, panel: Panel) -> tuple[float, float]:
 
 
 def seconds(moment: Moment) -> float:
-    """When."""
+    """Return the seconds of a moment."""
     return moment.seconds
 
 
 def epochs(moment: Moment) -> float:
-    """After how many passes over the data."""
+    """Return the epochs of a moment."""
     return moment.epochs

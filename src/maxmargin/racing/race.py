@@ -1,10 +1,9 @@
-"""A race: several solvers, one after the other, on one problem and by one clock.
+"""A race: several solvers run one after the other on one problem, and are timed.
 
-A lap is a run of `solve` from nothing. Before it the solver runs for a moment on a few of the rows, so that what is
-timed has been compiled. At each certificate the clock stands still while the best model so far is tried on rows that
-no solver has seen.
+A lap is one run of `solve` without a warm start. Before it, the solver runs briefly on a few of the rows, so that
+compilation is not timed. At each certificate the clock stops while the best model so far is tested on held-out rows.
 
-All laps solve the same problem, so the highest dual objective of any of them bounds the objective of every one.
+All laps solve the same problem, so the highest dual objective of any lap is a lower bound for the objectives of all.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ Callback = Callable[[str, Record], Any]
 
 @dataclass(frozen=True)
 class Moment:
-    """One point of a curve, all of it of the best so far: objective, dual bound, relative gap, error on unseen rows."""
+    """One point of a curve: objective, dual bound, relative gap and test error of the best model so far."""
 
     seconds: float
     epochs: float
@@ -66,7 +65,7 @@ class Moment:
 
 @dataclass(eq=False)
 class Lap:
-    """How one solver fared; one that refused the problem has a `refusal` and no outcome."""
+    """The run of one solver. If the solver refused the problem, there is a `refusal` and no outcome."""
 
     name: str
     solver: str
@@ -76,13 +75,13 @@ class Lap:
     refusal: str = ""
 
     def reached(self, gap: float) -> float | None:
-        """Seconds until the relative gap was at most that; None if it never was."""
+        """Return the seconds until the relative gap was at most `gap`; None if it never was."""
         return next((moment.seconds for moment in self.curve if moment.gap <= gap), None)
 
 
 @dataclass(eq=False)
 class Race:
-    """All laps; `facts` says of what: data, sizes, loss, C, bias, seed, and how many rows were `tested` on."""
+    """All laps. `facts` describes the problem: data, sizes, loss, C, bias, seed, and the number of test rows."""
 
     laps: list[Lap]
     facts: dict[str, Any]
@@ -90,30 +89,30 @@ class Race:
 
     @property
     def finishers(self) -> list[Lap]:
-        """The laps of those who did not refuse."""
+        """The laps of solvers that did not refuse the problem."""
         return [lap for lap in self.laps if lap.outcome]
 
     @property
     def bound(self) -> float:
-        """The highest dual objective of all: no model has an objective below it."""
+        """The highest dual objective of all laps: no model has an objective below it."""
         return max((lap.outcome.certificate.dual for lap in self.laps if lap.outcome), default=-np.inf)
 
     @property
     def title(self) -> str:
-        """What was raced on, in a line."""
+        """The problem of the race in one line."""
         facts = self.facts
         where = f"{Path(facts['data']).name}: " if facts["data"] else ""
         sizes = f"{facts['n']:,} × {facts['d']:,}"
         return f"{where}{sizes}, {facts['loss']} loss, bias {facts['bias']}, C = {facts['C']:g}"
 
     def above(self, objective: float) -> float:
-        """How far, at most, that is above the optimum, as a part of the bound; infinite where the bound is not > 0."""
+        """Return (objective − bound) / bound, which bounds the distance from the optimum; infinite if bound ≤ 0."""
         return max(objective - self.bound, 0.0) / self.bound if self.bound > 0 else np.inf
 
     def draw(self, path: str | Path, force: bool = False) -> None:
-        """Draw the curves into a file: .png, .svg, .pdf or whatever else matplotlib can write.
+        """Draw the curves into a file: .png, .svg, .pdf or another format that matplotlib can write.
 
-        It replaces only a picture; with `force` any file.
+        Only a picture may be replaced; with `force` any file.
         """
         from maxmargin.racing.plot import draw
 
@@ -130,17 +129,17 @@ def race(
     positive: Any = None,
     **parameters: Any,
 ) -> Race:
-    """Run solvers one after another on the same problem, and keep the curves that lectures draw.
+    """Run solvers one after another on the same problem, and record their convergence curves.
 
     Parameters
     ----------
     X, y : as in `train`
     solvers : names, or pairs of a name and its options, such as ("pegasos", {"batch": 32})
-    test : rows to try the models on: a path, or a pair (X, y)
-    holdout : without `test`, the part of the rows that is held out for it; 0 for none
-    positive : the class that is raced against the rest; needed for more than two classes
-    **parameters : whatever `train` takes for a linear classifier on rows in memory: loss, C, lam, bias, bias_scale,
-        weights, class_weight, seed, threads, and how files are read. `tol`, 1e-6 by default, `max_seconds`, 10 by
+    test : test set: the path of a file, or a pair (X, y)
+    holdout : without `test`, the fraction of the rows that is held out as test set; 0 for none
+    positive : the positive class, against the rest; required with more than two classes
+    **parameters : parameters of `train` for a linear classifier on rows in memory: loss, C, lam, bias, bias_scale,
+        weights, class_weight, seed, threads, and those for reading files. `tol`, 1e-6 by default, `max_seconds`, 10 by
         default, and `max_epochs` end a lap. `callback` is called with the name of the lap and a `Record`; a true
         return value ends the race
 
@@ -201,7 +200,7 @@ def run_all(
     seed: int,
     callback: Callback | None,
 ) -> tuple[list[Lap], bool]:
-    """One lap after the other, until all are run or an interrupt ends the race."""
+    """Run one lap after the other. Return the laps, and whether an interrupt ended the race."""
     found = [(name if name != "auto" else choose(problem)[0], options) for name, options in entrants]
     ready = [find_solver(name, options) for name, options in found]
     laps = [
@@ -226,7 +225,7 @@ def run(
     callback: Callback | None,
     interrupt: Event,
 ) -> None:
-    """Warm up, then run one lap against the clock."""
+    """Compile the solver's code by a short run, then run and time one lap."""
 
     def watch(record: Record, found: Certified) -> None:
         error = lap.curve[-1].test_error if lap.curve else None
@@ -249,7 +248,7 @@ def run(
 
 
 def warm_up(problem: Problem, solver: Solver, interrupt: Event) -> None:
-    """Run everything once on a few rows of the same storage; on all of them where a few will not do."""
+    """Run the solver once on a few rows of the same storage, to compile it; on all rows if it refuses a few."""
     try:
         solve(few(problem), solver, Limits(max_epochs=2.0), interrupt=interrupt)
     except MaxmarginError:
@@ -257,7 +256,7 @@ def warm_up(problem: Problem, solver: Solver, interrupt: Event) -> None:
 
 
 def few(problem: Problem) -> Problem:
-    """A few rows of both classes, as they are stored."""
+    """Return the problem on a few rows of both classes, in the same storage."""
     mask = np.zeros(problem.n, dtype=bool)
     for sign in (-1, 1):
         mask[np.flatnonzero((problem.y == sign) & (problem.C > 0))[: FEW // 2]] = True
@@ -266,20 +265,20 @@ def few(problem: Problem) -> Problem:
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """Rows to try a model on."""
+    """The test set."""
 
     rows: Rows
     y: np.ndarray
     threads: int
 
     def error(self, w: np.ndarray, b: float) -> float:
-        """The part of them that the model gets wrong."""
+        """Return the fraction of rows that the model (w, b) classifies wrongly."""
         values = scores(self.rows, w[: count_columns(self.rows)], self.threads) + b
         return float(np.mean(signs(values > 0, True) != self.y))
 
 
 def taken_test(test: Any, classes: np.ndarray, side: int, d: int, settings: Settings) -> Unseen:
-    """Rows to try on as the caller gave them, with labels as the training data have them."""
+    """Return the test set that the caller gave. Its labels must be those of the training data."""
     name, threads = named(test, "test"), settings.thread_count
     try:
         X, y = (test, None) if is_path(test) else test
@@ -301,7 +300,7 @@ def taken_test(test: Any, classes: np.ndarray, side: int, d: int, settings: Sett
 
 
 def held_out(y: np.ndarray, part: float, seed: int) -> np.ndarray:
-    """Which examples are held out: that part of each class, drawn at random, but never all of it."""
+    """Return a mask of the held-out examples: a random fraction `part` of each class, but never a whole class."""
     away = np.zeros(len(y), dtype=bool)
     rng = np.random.default_rng(seed)
     for sign in (-1, 1) if part else ():
@@ -311,12 +310,12 @@ def held_out(y: np.ndarray, part: float, seed: int) -> np.ndarray:
 
 
 def picked(rows: Rows, mask: np.ndarray) -> Rows:
-    """Those rows, in their order and storage."""
+    """Return the rows of a mask, in the same order and storage."""
     return pick(rows, np.flatnonzero(mask))
 
 
 def side_of(classes: np.ndarray, positive: Any, name: str) -> int:
-    """The number of the class on the positive side."""
+    """Return the number of the positive class."""
     if positive is None:
         if len(classes) > 2:
             raise DataError(
@@ -331,7 +330,7 @@ def side_of(classes: np.ndarray, positive: Any, name: str) -> int:
 
 
 def same(labels: np.ndarray, label: Any) -> np.ndarray:
-    """Which labels are that one: as numbers where both are, +1 and 1.0 alike, else as they are written."""
+    """Return a mask of the labels equal to `label`: as numbers if they are numbers (+1 equals 1.0), else as text."""
     if labels.dtype.kind in "biuf":
         try:
             return np.asarray(labels == float(label))
@@ -341,28 +340,28 @@ def same(labels: np.ndarray, label: Any) -> np.ndarray:
 
 
 def shown(classes: np.ndarray) -> str:
-    """The first few classes in words."""
+    """Return the first few classes as text."""
     return ", ".join(map(show, classes[:CLASSES_SHOWN])) + (", ..." if len(classes) > CLASSES_SHOWN else "")
 
 
 def is_path(X: Any) -> bool:
-    """Whether it names a file."""
+    """Whether X is the path of a file."""
     return isinstance(X, (str, os.PathLike))
 
 
 def named(X: Any, otherwise: str) -> str:
-    """The name of a file, or what else to call it."""
+    """Return the path if X is one, else `otherwise`."""
     return os.fspath(X) if is_path(X) else otherwise
 
 
 def label(asked: str, name: str, options: dict[str, Any]) -> str:
-    """What a lap is called: the solver with its options."""
+    """Return the name of a lap: the solver with its options."""
     words = [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in options.items()]
     return " ".join([name if asked == name else f"{asked} ({name})", *words])
 
 
 def checked_entrants(solvers: Any) -> list[tuple[str, dict[str, Any]]]:
-    """Names with options; what is not known is refused before a long file is read."""
+    """Return names with options. Unknown solvers are refused now, before a long file is read."""
     entrants = []
     for given in [solvers] if isinstance(solvers, str) else solvers:
         try:
@@ -378,6 +377,6 @@ def checked_entrants(solvers: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 def check_holdout(holdout: Any) -> None:
-    """Refuse what is no part."""
+    """Refuse anything but a fraction from 0 to below 1."""
     if not (is_number(holdout) and 0 <= holdout < 1):
         raise ParameterError(f"holdout={holdout!r} must be a number from 0 to below 1: the part of the rows to test on")

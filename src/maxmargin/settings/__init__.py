@@ -1,1 +1,1 @@
-"""What a user may ask of a training: the values of its parameters, checked, and what has a meaning beside what."""
+"""The parameters of a training: their declaration, the checks of their values, and the rules for combining them."""

@@ -1,4 +1,4 @@
-"""What values each parameter of `train` may have: checked, whether the value is used or not."""
+"""Checks of the value of each parameter of `train`, whether the value is used or not."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ TASKS = ("classify", "regress", "novelty")
 
 
 def check_tol(name: str, value: Any) -> None:
-    """A number above 0."""
+    """Refuse anything but a positive finite number."""
     if not (is_number(value) and 0 < value < np.inf):
         raise ParameterError(f"{name}={value!r} must be a number above 0: the relative duality gap to reach, 1e-4 say")
 
 
 def check_limit(name: str, value: Any) -> None:
-    """A number above 0, or none."""
+    """Refuse anything but a positive number or None."""
     if value is not None and not (is_number(value) and value > 0):
         raise ParameterError(f"{name}={value!r} must be a number above 0, or None for no limit")
 
 
 def check_components(name: str, value: Any) -> None:
-    """A whole number, 1 or above."""
+    """Refuse anything but a positive integer."""
     if not is_whole(value) or value < 1:
         raise ParameterError(f"{name}={value!r} must be a whole number, 1 or above: 500 say")
 
 
 def checked_cache(cache: Any) -> float | None:
-    """Megabytes as bytes."""
+    """Return the size of the kernel cache in bytes, from megabytes."""
     if cache is None:
         return None
     if not (is_number(cache) and 0 < cache < np.inf):
@@ -55,7 +55,7 @@ def checked_cache(cache: Any) -> float | None:
 
 
 def checked_keeping(checkpoint: str | Path | None, resume: bool, force: bool = False) -> Keeping:
-    """A checkpoint that can be written and replaces nothing but a checkpoint, or none."""
+    """Return where to save the run. Refuse an unwritable file and, without `force`, one that is no checkpoint."""
     if checkpoint is None:
         if resume:
             raise ParameterError("resume needs checkpoint=PATH (--checkpoint PATH): the file to go on from")
@@ -66,14 +66,14 @@ def checked_keeping(checkpoint: str | Path | None, resume: bool, force: bool = F
 
 
 def checked_seed(seed: Any) -> int:
-    """A seed that can be written down and used again."""
+    """Return the seed. Refuse anything but a nonnegative integer."""
     if not is_whole(seed) or seed < 0:
         raise ParameterError(f"seed={seed!r} must be a whole number, 0 or above")
     return int(seed)
 
 
 def one_of(*known: str | None) -> Callable[[str, Any], None]:
-    """A check for names; None may be among them."""
+    """Return a check that accepts only the `known` values."""
 
     def check(name: str, value: Any) -> None:
         if not ((value is None or isinstance(value, str)) and value in known):
@@ -83,37 +83,37 @@ def one_of(*known: str | None) -> Callable[[str, Any], None]:
 
 
 def check_callback(name: str, value: Any) -> None:
-    """A function, or none."""
+    """Refuse anything but a function or None."""
     if value is not None and not callable(value):
         raise ParameterError(f"{name}={value!r} must be a function of one Record, or None")
 
 
 def check_options(name: str, value: Any) -> None:
-    """A dictionary, or none."""
+    """Refuse anything but a dictionary or None."""
     if value is not None and not isinstance(value, Mapping):
         raise ParameterError(f'{name}={value!r} must be a dictionary, such as {{"batch": 32}}')
 
 
 def check_solver(name: str, value: Any) -> None:
-    """A name."""
+    """Refuse anything but a string."""
     if not isinstance(value, str):
         raise ParameterError(f"{name}={value!r} must be the name of a solver, or auto")
 
 
 def check_kernel(name: str, value: Any) -> None:
-    """A name, a function, or none."""
+    """Refuse anything but a string, a function or None."""
     if not (value is None or isinstance(value, str) or callable(value)):
         raise ParameterError(f"{name}={value!r} must be the name of a kernel, a function f(X, Z), or None")
 
 
 def check_epsilon(name: str, value: Any) -> None:
-    """A number, 0 or above."""
+    """Refuse anything but a nonnegative finite number."""
     if not (is_number(value) and 0.0 <= value < np.inf):
         raise ParameterError(f"{name}={value!r} must be a number, 0 or above: how far off costs nothing")
 
 
 def check_class_weight(name: str, value: Any) -> None:
-    """balanced, a number for each class, or none."""
+    """Refuse anything but "balanced", a dictionary of nonnegative numbers, or None."""
     if value is None or (isinstance(value, str) and value == "balanced"):
         return
     if not isinstance(value, Mapping):
@@ -156,4 +156,4 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "zero_based": check_flag,
     "on_bad_line": lambda _, value: check_way(value),
     "expand": lambda _, value: find_expansion(value),
-}  # weights and warm are checked against the rows, the others by checked_settings
+}  # weights and warm are checked together with the rows, the other parameters in checked_settings

@@ -1,7 +1,7 @@
-"""Every parameter of a training, once: its default, what it is for, one sentence of help, its type on the command line.
+"""The declaration of every parameter of a training: default, group, one sentence of help, type on the command line.
 
-The signature of `train` and the table in docs/training.md are compared with this list by a test; the options of the
-command line are made from it. `settings` checks the values. Nothing is imported here, so that the command line starts
+The options of the command line are made from this list. A test compares the signature of `train` and the table in
+docs/training.md with it. `settings` checks the values. Nothing is imported here, so that the command line starts
 quickly.
 """
 
@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 
 class Parameter(NamedTuple):
-    """A default, the group it belongs to, and a sentence of help.
+    """A parameter: its default, its group, and a sentence of help.
 
-    `option` is the type of the command line's option, None where there is none; `flags` are its names where they are
-    not the parameter's own; `shown` is the default as people read it, where the default itself says too little; `race`
-    is whether `race` takes it, which compares solvers of linear classifiers on rows in memory.
+    `option` is the type of its command-line option, None if it has none. `flags` are the names of the option, if they
+    differ from the parameter's name. `shown` is the default in words, if its value says too little. `race` tells
+    whether `race` accepts it, which compares solvers of linear classifiers on rows in memory.
     """
 
     default: Any
@@ -97,8 +97,8 @@ IN_A_RACE = [name for name, parameter in PARAMETERS.items() if parameter.race an
 
 
 def is_given(name: str, value: Any) -> bool:
-    """Whether a value is another than the default."""
-    default, plain = PARAMETERS[name].default, getattr(value, "tolist", lambda: value)()  # of a number of NumPy
+    """Whether a value differs from the default."""
+    default, plain = PARAMETERS[name].default, getattr(value, "tolist", lambda: value)()  # for NumPy numbers
     if isinstance(plain, dict):
         return bool(plain)
     return value is not default and not (isinstance(plain, (bool, int, float, str)) and plain == default)

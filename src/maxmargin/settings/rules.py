@@ -1,4 +1,4 @@
-"""Which parameters of `train` have a meaning beside which others: what has none is refused, with a way out."""
+"""Rules for combining the parameters of `train`. A rule returns the reason to refuse a given parameter, or ""."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Rule = Callable[[str, Values], str]
 
 
 def is_exact_kernel(values: Values) -> bool:
-    """Whether a kernel matrix is trained on: regression and novelty detection always are."""
+    """Whether training uses a kernel matrix: always for regression and novelty detection."""
     return values["task"] != "classify" or (values["kernel"] is not None and values["approx"] is None)
 
 
 def of_kernels(recommended: str) -> Rule:
-    """A rule for what only some kernels have, such as the recommended one."""
+    """Return the rule for a parameter that only some kernels have, such as the recommended one."""
 
     def rule(name: str, values: Values) -> str:
         kernel = values["kernel"]
@@ -39,7 +39,7 @@ def of_kernels(recommended: str) -> Rule:
 
 
 def of_exact_kernels(name: str, values: Values) -> str:
-    """A rule for what only a kernel has that is not approximated."""
+    """Refuse a parameter that only kernels without approximation have."""
     if is_exact_kernel(values):
         return ""
     if values["kernel"] is None:
@@ -48,7 +48,7 @@ def of_exact_kernels(name: str, values: Values) -> str:
 
 
 def beside(other: str, remedy: str, *wanted: Any) -> Rule:
-    """A rule for what needs another parameter, with one of these values if there are any."""
+    """Return the rule for a parameter that needs another one, with one of the `wanted` values if there are any."""
 
     def rule(name: str, values: Values) -> str:
         found = values[other]
@@ -59,7 +59,7 @@ def beside(other: str, remedy: str, *wanted: Any) -> Rule:
 
 
 def of_tasks(*tasks: str) -> Rule:
-    """A rule for what only these tasks have."""
+    """Return the rule for a parameter that only these tasks have."""
 
     def rule(name: str, values: Values) -> str:
         task = values["task"]
@@ -70,81 +70,81 @@ def of_tasks(*tasks: str) -> Rule:
 
 
 def not_beside_nu(name: str, values: Values) -> str:
-    """A rule for what ν takes the place of."""
+    """Refuse a parameter that ν replaces, if ν is given."""
     return "" if values["nu"] is None else f"{name} has no meaning beside nu, which takes its place: leave one out"
 
 
 def c_or_nu(name: str, values: Values) -> str:
-    """The rule for C and lam: of ν-SVR both count, of other formulations ν takes their place."""
+    """Refuse C and lam where ν replaces them, and for novelty detection. ν-SVR has both C and ν."""
     if values["task"] == "novelty":
         return f"{name} has no meaning for task='novelty': nu says how many outliers there may be"
     return not_beside_nu(name, values) if values["task"] == "classify" else ""
 
 
 def without_kernel(name: str, values: Values) -> str:
-    """The rule for expand, which makes features for a linear model."""
+    """Refuse `expand`, which makes features for a linear model, together with a kernel."""
     without = values["kernel"] is None
     return "" if without else f"{name} makes features for a linear model: not together with a kernel"
 
 
 def sequences_from_files(name: str, values: Values) -> str:
-    """The rule for words of sequences, which only files hold."""
+    """Refuse to count words of sequences in arrays: only files hold sequences."""
     if isinstance(find_expansion(values[name]), Kmers) and not is_file(values["X"]):
         return f"{name}={values[name]!r} counts words of sequences: name a file with a label and a sequence a line"
     return ""
 
 
 def with_probabilities(name: str, values: Values) -> str:
-    """The rule for probability, which linear models have with another loss."""
+    """Refuse `probability` for linear models, which have probabilities with another loss."""
     exact = values["kernel"] is not None and values["approx"] is None
     loss = losses_with_probabilities()[0]
     return "" if exact else f"{name} is for kernels: a linear model has probabilities with {loss=}"
 
 
 def linear_start(name: str, values: Values) -> str:
-    """The rule for warm starts."""
+    """Refuse a warm start with a kernel."""
     exact = is_exact_kernel(values)
     return f"{name} is for linear models: with a kernel, resume from a checkpoint instead" if exact else ""
 
 
 def can_be_kept(name: str, values: Values) -> str:
-    """The rule for checkpoints."""
+    """Refuse a checkpoint if the kernel is a Python function."""
     code = callable(values["kernel"])
     return "a run whose kernel is a Python function cannot be kept: no file holds code" if code else ""
 
 
 def finite_c(name: str, values: Values) -> str:
-    """The rule for an infinite C."""
+    """Refuse an infinite C with a kernel."""
     infinite = penalty(1, values["C"], values["lam"]) == np.inf
     return "C=inf is not for kernels: take a large finite C, 1e6 say" if infinite and is_exact_kernel(values) else ""
 
 
 def hinge_with_kernels(name: str, values: Values) -> str:
-    """The rule for losses."""
+    """Refuse losses other than hinge with a kernel."""
     refused = f"{name}={values[name]!r} is not for kernels: they are trained with loss='hinge'"
     return refused if is_exact_kernel(values) else ""
 
 
 def bias_with_kernels(name: str, values: Values) -> str:
-    """The rule for biases: ν formulations and novelty detection have a free one."""
+    """Refuse `bias` in ν formulations and novelty detection, whose bias is always free."""
     if values["task"] == "novelty":
         return f"{name} has no meaning for task='novelty': leave it out"
     return not_beside_nu(name, values)
 
 
 def of_a_solver(name: str, values: Values) -> str:
-    """The rule for options, which belong to a solver: named, or the one that all kernels have."""
+    """Refuse `options` unless the solver is known: it is named, or it is the only solver for kernels."""
     known = is_given("solver", values["solver"]) or is_exact_kernel(values)
     return "" if known else f"{name} needs a solver by name: options belong to one"
 
 
 def of_files(name: str, values: Values) -> str:
-    """A rule for what says how files are read."""
+    """Refuse a parameter for reading files if X is not a file."""
     return "" if is_file(values["X"]) else f"{name} is for files, and X is none: leave it out"
 
 
 def one_of_two(name: str, values: Values) -> str:
-    """The rule for sigma, which is another way to say gamma."""
+    """Refuse sigma together with gamma, or without a Gaussian kernel."""
     if is_given("gamma", values["gamma"]):
         return f"{name} and gamma say the same thing, γ = 1/(2σ²): give one of them"
     return of_kernels("gaussian")(name, values)

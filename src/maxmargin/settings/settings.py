@@ -1,7 +1,7 @@
-"""What a user may ask of a training, checked before any work is done.
+"""The settings of a training, checked before any work is done.
 
-Every value is checked, used or not. A parameter that has no meaning beside the others is refused with the reason and a
-way out: nothing that a user gives is silently ignored.
+Every value is checked, used or not. A parameter that has no effect together with the others is refused with the reason
+and a remedy. No parameter is silently ignored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOVELTY_NU = 0.5  # scikit-learn's default
 
 
 class Settings:
-    """The checked values of one call of `train`, as attributes under their names, and what follows from them."""
+    """The checked parameters of one call of `train`, as attributes, and the values derived from them."""
 
     def __init__(self, values: Values) -> None:
         self.values = dict(values)
@@ -38,47 +38,47 @@ class Settings:
             raise AttributeError(name) from None
 
     def changed(self, **values: Any) -> Settings:
-        """The same with other values."""
+        """Return the settings with some values replaced."""
         return Settings({**self.values, **values})
 
     @property
     def limits(self) -> Limits:
-        """When to stop."""
+        """The tolerance and the limits."""
         return Limits(self.tol, self.max_seconds, self.max_epochs)
 
     @cached_property
     def keeping(self) -> Keeping:
-        """Where the run is kept."""
+        """Where the run saves its checkpoint."""
         return checked_keeping(self.checkpoint, self.resume, self.force)
 
     @cached_property
     def thread_count(self) -> int:
-        """How many threads to use."""
+        """The number of threads to use."""
         return thread_count(self.threads)
 
     @cached_property
     def budget(self) -> Budget | None:
-        """The memory that was allowed, if any was named."""
+        """The memory limit, if one is given."""
         return checked_memory(self.memory)
 
     @cached_property
     def expansion(self) -> Expansion | None:
-        """What makes rows longer, if anything does."""
+        """The expansion of the features, if any."""
         return find_expansion(self.expand)
 
     @property
     def approximation(self) -> Approximation | None:
-        """The features that approximate the kernel, if any do."""
+        """The approximation of the kernel by explicit features, if any."""
         return None if self.approx is None else Approximation(self.approx, int(self.components), self.landmarks)
 
     @property
     def uses_kernel(self) -> bool:
-        """Whether a kernel matrix is trained on: regression and novelty detection always are."""
+        """Whether training uses a kernel matrix: always for regression and novelty detection."""
         return is_exact_kernel(self.values)
 
     @property
     def formulation(self) -> str:
-        """What is trained with a kernel, in LIBSVM's words."""
+        """The formulation that is trained with a kernel, as LIBSVM calls it."""
         if self.task == "novelty":
             return "one-class"
         if self.task == "regress":
@@ -86,11 +86,11 @@ class Settings:
         return "C-SVC" if self.nu is None else "nu-SVC"
 
     def penalty(self, n: int) -> float:
-        """C for n examples."""
+        """Return C for n examples, from C or lam."""
         return penalty(n, self.C, self.lam)
 
     def summary(self) -> dict[str, Any]:
-        """What every model says of its training."""
+        """Return the part of the training's description that all models have."""
         return {
             "task": self.task, "options": self.options or {}, "bias": self.bias, "tol": float(self.tol),
             "seed": int(self.seed), "weighted": self.weights is not None or self.class_weight is not None,
@@ -98,16 +98,16 @@ class Settings:
 
 
 def checked_settings(values: Values) -> Settings:
-    """The settings of a call; refuses a wrong value, used or not, and a parameter without meaning in this call."""
+    """Return the settings of a call. Refuse a wrong value, used or not, and a parameter without effect in this call."""
     check_values(values)
     check_rules(values)
     settings = Settings(values)
-    _ = settings.keeping  # refuses a file that it may not replace
+    _ = settings.keeping  # refuses a file that may not be replaced
     return settings
 
 
 def settings_of(function: str, X: Any, given: Values, **defaults: Any) -> Settings:
-    """The same for a function that passes on what it is given, and has some defaults of its own."""
+    """Return the settings of a function that passes its arguments on to `train`; `defaults` are its own defaults."""
     for name in given:
         if name not in PARAMETERS:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
@@ -125,7 +125,7 @@ def check_values(values: Values) -> None:
 
 
 def check_rules(values: Values) -> None:
-    """Refuse a parameter that has no meaning in this call."""
+    """Refuse a parameter that has no effect in this call."""
     for name, rules in RULES.items():
         if is_given(name, values[name]):
             for rule in rules:

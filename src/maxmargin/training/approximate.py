@@ -21,7 +21,7 @@ from maxmargin.results import Result
 from maxmargin.settings.settings import Settings
 from maxmargin.training.linear import fit_linear, weights_of
 
-LEAST_SECONDS = 1e-3  # time left for the fit itself, however long the features took
+LEAST_SECONDS = 1e-3  # least time for the fit itself, however long the features took
 
 
 def fit_features(data: Examples, kernel: Kernel, approximation: Approximation, settings: Settings) -> Result:

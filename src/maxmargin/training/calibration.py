@@ -1,4 +1,4 @@
-"""Probabilities of a kernel model: a sigmoid for each pair of classes, fitted to held-out decision values."""
+"""Probabilities for a kernel model: a sigmoid for each pair of classes, fitted to held-out decision values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from maxmargin.multiclass import Pair, Run, pairs_of, time_shares
 from maxmargin.status import Status
 from maxmargin.training.kernel_task import KernelTask
 
-CALIBRATION_TOL = 1e-3  # relative gap of fits that serve probabilities alone
+CALIBRATION_TOL = 1e-3  # tightest tolerance of fits that only serve probabilities
 
 
 def calibrated(data: Examples, task: KernelTask, run: Run) -> tuple[np.ndarray | None, list[Outcome]]:
-    """A and B of each pair, from five fits more, and those; None if one of them never began."""
+    """Return A and B of each pair, and the outcomes of the fits behind them; None for A and B if a fit never began."""
     limits = replace(run.limits, tol=max(run.limits.tol, CALIBRATION_TOL))
     shares = time_shares(limits, len(data.classes) * (len(data.classes) - 1) // 2)
     found, outcomes = [], list[Outcome]()
@@ -36,7 +36,7 @@ def calibrated(data: Examples, task: KernelTask, run: Run) -> tuple[np.ndarray |
 
 
 def held_out(pair: Pair, task: KernelTask, run: Run) -> tuple[np.ndarray, list[Outcome]]:
-    """The decision value of each example of a pair by a fit without its fold, and those fits."""
+    """Return the decision value of each example of a pair from a fit without its fold, and the outcomes of the fits."""
     weights, values = task.weights[pair.members], np.empty(len(pair.y))
     folds = folds_of(np.where(weights > 0.0, pair.y, 0.0))
     shares, outcomes = time_shares(run.limits, FOLDS), []

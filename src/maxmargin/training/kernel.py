@@ -1,4 +1,4 @@
-"""Training with a kernel: one problem for each pair of classes; one function for regression and novelty detection."""
+"""Training with a kernel: one problem for each pair of classes; one problem for regression or novelty detection."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from maxmargin.status import Status
 from maxmargin.training.calibration import calibrated
 from maxmargin.training.kernel_task import KernelTask
 
-PAIRS_A_THREAD = 4  # pairs of classes are trained side by side if there are that many for each thread,
-VALUES_A_PAIR = 100_000  # and a pair has that many values: of smaller ones more is Python than computing
+PAIRS_A_THREAD = 4  # least number of pairs of classes for each thread to train pairs in parallel
+VALUES_A_PAIR = 100_000  # least number of values in a pair to train pairs in parallel: below, most time is Python's
 WHY = "sequential minimal optimisation, in batches of pairs that share kernel rows"
 
 
 def fit_kernel(data: Examples, kernel: Kernel, weights: np.ndarray, settings: Settings) -> Result:
-    """Train with a kernel, examples counting by their weights."""
+    """Train with a kernel; `weights` holds the weight of each example."""
     balanced = settings.bias == "free" and settings.task != "novelty"
     centre = kernel_centre(kernel, data.rows, balanced=balanced)
     rows = data.rows if centre is None else shifted(data.rows, centre)
@@ -47,7 +47,7 @@ def fit_kernel(data: Examples, kernel: Kernel, weights: np.ndarray, settings: Se
 
 
 def summary(data: Examples, settings: Settings, solver: str, parts: list[Outcome], status: Status) -> dict[str, Any]:
-    """What a model says of its training."""
+    """Return the description of the training that is stored in the model."""
     formulation = settings.formulation
     found: dict[str, Any] = {**settings.summary(), "formulation": formulation, "solver": solver}
     if settings.task == "classify":
@@ -63,12 +63,12 @@ def summary(data: Examples, settings: Settings, solver: str, parts: list[Outcome
 
 
 def why(settings: Settings) -> str:
-    """Why this solver."""
+    """Return the reason for the choice of the solver."""
     return WHY if settings.solver == "auto" else ASKED
 
 
 def classifier(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | None) -> Result:
-    """One problem for each pair of classes; for probabilities, in at most half of the time."""
+    """Train one problem for each pair of classes. If probabilities are wanted, take at most half of the time for it."""
     began, probability = time.perf_counter(), task.settings.probability
     main = replace(run, limits=run.limits.after(0.0, part=0.5)) if probability else run
     parts = one_against_one(data, task, main)
@@ -80,12 +80,12 @@ def classifier(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | 
     result = together(model, parts, run.solver.name, why(task.settings))
     result.status, result.seconds = status, result.seconds + sum(fold.seconds for fold in folds)
     if run.keeping.checkpoint is None:
-        result.seconds = time.perf_counter() - began  # pairs may have been trained side by side
+        result.seconds = time.perf_counter() - began  # pairs may have been trained in parallel
     return result
 
 
 def function(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | None) -> Result:
-    """One function of all examples."""
+    """Train one function on all examples, for regression or novelty detection."""
     formulation = task.function(data.targets)
     outcome = run.solve(task.posed(None, formulation, ""))
     training = summary(data, task.settings, run.solver.name, [outcome], outcome.status)
@@ -94,7 +94,7 @@ def function(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | No
 
 
 def one_against_one(data: Examples, task: KernelTask, run: Run) -> list[Outcome]:
-    """The outcomes of all pairs, many large ones trained side by side."""
+    """Return the outcomes of all pairs. If they are many and large, they are trained in parallel."""
     count = len(data.classes) * (len(data.classes) - 1) // 2
     large = 2 * count_stored(task.rows) / len(data.classes) >= VALUES_A_PAIR
     many = count >= PAIRS_A_THREAD * task.threads and task.kernel.by_products

@@ -1,4 +1,4 @@
-"""The problems that training with a kernel poses: of each pair of classes, of each fold, of one function."""
+"""The problems of training with a kernel: for each pair of classes, for each fold, for one function."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from maxmargin.system.threads import free_memory
 
 @dataclass(frozen=True, eq=False)
 class KernelTask:
-    """Rows around their centre, their kernel, a weight for each example, and what is to be trained on them."""
+    """Centred rows, their kernel, the weight of each example, and the settings of the training."""
 
     settings: Settings
     rows: Rows
@@ -32,14 +32,14 @@ class KernelTask:
     cache: float | None
 
     def problem(self, pair: Pair, chosen: np.ndarray | None = None, name: str = "", workers: int = 1) -> KernelProblem:
-        """The problem of a pair of classes, or of some of its examples; a worker has one thread and its share."""
+        """Return the problem of a pair of classes, or of its `chosen` examples; several workers share the cache."""
         members = pair.members if chosen is None else pair.members[chosen]
         y = pair.y if chosen is None else pair.y[chosen]
         formulation = self.classifier(y, self.weights[members], pair.classes[::-1], part=chosen is not None)
         return self.posed(members, formulation, name or pair.name, workers)
 
     def posed(self, members: np.ndarray | None, formulation: Formulation, name: str, workers: int = 1) -> KernelProblem:
-        """A formulation on some rows, or on all."""
+        """Return the problem of a formulation on the rows `members`, or on all rows."""
         whole = members is None or len(members) == len(self.weights)
         rows = self.rows if whole or members is None else subset(self.rows, members, self.kernel)
         cache = self.cache
@@ -50,14 +50,14 @@ class KernelTask:
         )
 
     def classifier(self, y: np.ndarray, weights: np.ndarray, classes: tuple[Any, Any], part: bool) -> Formulation:
-        """C-SVC or ν-SVC; a part of the examples may have a rarer class, for which ν must be smaller."""
+        """Return C-SVC or ν-SVC. ν is lowered if needed for a `part` of the examples, where a class may be rarer."""
         settings = self.settings
         if settings.nu is None:
             return c_svc(y, settings.penalty(len(self.weights)) * weights, settings.bias)
         return nu_svc(y, weights, min(settings.nu, largest_nu(y, weights)) if part else settings.nu, classes)
 
     def function(self, targets: np.ndarray) -> Formulation:
-        """ε-SVR, ν-SVR or one-class."""
+        """Return ε-SVR, ν-SVR or one-class."""
         settings = self.settings
         if settings.task == "novelty":
             return one_class(self.weights, NOVELTY_NU if settings.nu is None else settings.nu)
@@ -67,7 +67,7 @@ class KernelTask:
         return nu_svr(targets, C, settings.nu)
 
     def placed(self, outcome: Outcome, members: np.ndarray) -> Outcome:
-        """The same outcome, its coefficients in their places among all rows; of ν-SVC divided by ρ, as LIBSVM does."""
+        """Spread the coefficients of an outcome over all rows. For ν-SVC, divide them by ρ, as LIBSVM does."""
         rho = -outcome.width if self.settings.nu is not None else 1.0
         scale = 1.0 / rho if rho > 0.0 else 1.0
         w, alpha = np.zeros(len(self.weights)), np.zeros(len(self.weights))
@@ -76,7 +76,7 @@ class KernelTask:
 
 
 def subset(rows: Rows, members: np.ndarray, kernel: Kernel) -> Rows:
-    """Some rows; of a precomputed kernel their columns too."""
+    """Return the rows `members`; for a precomputed kernel, only their columns too."""
     if not isinstance(kernel, Precomputed):
         return pick(rows, members)
     if isinstance(rows, Csr):

@@ -46,14 +46,14 @@ def fit_linear(data: Examples, settings: Settings, metadata: dict[str, Any]) -> 
 
 
 def weights_of(data: Examples, settings: Settings) -> np.ndarray | None:
-    """The weight of each example, of its class too; None where all count the same."""
+    """Return the weight of each example, times that of its class; None if no weights are given."""
     if settings.weights is None and settings.class_weight is None:
         return None
     return np.asarray(checked_weights(settings.weights, data.codes) * data.class_weights(settings.class_weight))
 
 
 def starts_of(warm: Result | None, problem: Problem, classes: np.ndarray, C: float) -> list[Point] | None:
-    """Where to start each problem: at w, b and alpha, which stays the same part of its box where C is another."""
+    """Return the point where each problem starts: w, b and alpha of `warm`, alpha scaled by the ratio of the two C."""
     if warm is None:
         return None
     if not isinstance(warm, Result):

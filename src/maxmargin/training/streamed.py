@@ -1,4 +1,4 @@
-"""Training from files that do not fit in memory: what was asked for in, a certified model out."""
+"""Training a linear classifier from files that do not fit in memory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ WHY = "a file that does not fit in memory: dual steps on cached rows while other
 
 @dataclass(eq=False)
 class StreamedOutcome(Outcome):
-    """Where a streamed run ended: also the labels it met, its passes, which examples are positive, and the sizes."""
+    """The outcome of a streamed run, also its labels, passes and sizes; `marks` tell which examples are positive."""
 
     sides: TwoSides = field(kw_only=True)
     passes: int = field(kw_only=True)
@@ -65,7 +65,7 @@ class StreamedOutcome(Outcome):
 
 @dataclass(frozen=True, eq=False)
 class StreamedTask:
-    """Settings, the rows to stream, and how."""
+    """The settings, the rows to stream, and the solver with its limits."""
 
     settings: Settings
     source: Source
@@ -77,18 +77,18 @@ class StreamedTask:
 
     @property
     def expansion(self) -> Expansion | None:
-        """What makes rows longer, if anything does."""
+        """The expansion of the features, if any."""
         return self.settings.expansion
 
 
 def fit_streamed(settings: Settings, files: Files) -> Result:
-    """Two classes as they come; for more, all labels are looked up first, then one is trained after the other."""
+    """Train from files. Two classes are trained as they are read; with more, a pass finds all labels first."""
     name = "cached_loops" if settings.solver == "auto" else settings.solver
     method: Any = find_solver(name, settings.options)
     identity = files.identity if settings.checkpoint is not None else ""
     task = StreamedTask(settings, files.source, method, settings.limits, files.budget, settings.keeping, identity)
     began = time.perf_counter()
-    with postponed(), as_blocks(task) as ready:  # the temporary block file goes before a signal ends the process
+    with postponed(), as_blocks(task) as ready:  # the temporary block file is removed before a signal ends the process
         splitting = time.perf_counter() - began
         result = trained(replace(ready, limits=task.limits.after(splitting)))
     result.seconds += splitting
@@ -99,7 +99,7 @@ def fit_streamed(settings: Settings, files: Files) -> Result:
 
 @contextmanager
 def as_blocks(task: StreamedTask) -> Iterator[StreamedTask]:
-    """The same, for a method that wants a block file; what is not one is written to one for as long as it trains."""
+    """Yield the task with its rows in a block file if the solver needs one; a temporary one is written if required."""
     facts = task.source.facts
     if not task.method.reads_blocks or (isinstance(task.source, TableSource) and facts and facts.ends is not None):
         yield task
@@ -112,7 +112,7 @@ def as_blocks(task: StreamedTask) -> Iterator[StreamedTask]:
 
 
 def trained(task: StreamedTask) -> Result:
-    """The training itself."""
+    """Train and return the result."""
     source = task.source
     facts = source.facts or (scan(source) if task.settings.lam is not None else None)
     strength = task.settings.penalty(facts.n if facts else 1)
@@ -135,7 +135,7 @@ def trained(task: StreamedTask) -> Result:
 
 
 def two_classes(task: StreamedTask, problem: Streamed, interrupt: Event) -> list[StreamedOutcome]:
-    """The outcome; none if a third class turns up."""
+    """Train two classes and return the outcome; an empty list if a third class is found."""
     try:
         return solved(task, problem, [TwoSides(problem.source.name)], interrupt)
     except MoreClassesError:
@@ -145,7 +145,7 @@ def two_classes(task: StreamedTask, problem: Streamed, interrupt: Event) -> list
 def one_after_another(
     task: StreamedTask, problem: Streamed, classes: np.ndarray, interrupt: Event, began: float
 ) -> list[StreamedOutcome]:
-    """Each class against the rest."""
+    """Train each class against the rest, one after the other."""
     sides = [TwoSides(problem.source.name, label) for label in classes.tolist()]
     for number, side in enumerate(sides):
         own = own_file(task.keeping, number, len(sides))
@@ -157,7 +157,7 @@ def one_after_another(
 
 
 def solved(task: StreamedTask, problem: Streamed, sides: list[TwoSides], interrupt: Event) -> list[StreamedOutcome]:
-    """The outcome of each two-class problem, one after the other; of several, only the first keeps what is per row."""
+    """Solve the two-class problems one after the other. Of several, none keeps its α and only the first its marks."""
     settings, began = task.settings, time.perf_counter()
 
     def over() -> bool:
@@ -175,9 +175,9 @@ def solved(task: StreamedTask, problem: Streamed, sides: list[TwoSides], interru
             resumed = own.checkpoint is not None and own.resume and holds_something(own.checkpoint)
             if shift is None and not resumed:
                 stream.shifted_by(find_shift(described, stream.most, over))
-                tidy()  # the reader thread takes memory of its own
+                tidy()  # the reader thread needs memory too
             yield stream
-            shift = stream.shift  # the next need not look for it
+            shift = stream.shift  # the next problem uses the same shift
 
     def kept(part: int, stream: Stream, outcome: Outcome) -> StreamedOutcome:
         state: Any = stream.state
@@ -193,7 +193,7 @@ def solved(task: StreamedTask, problem: Streamed, sides: list[TwoSides], interru
 
 
 def scan(source: Source) -> Facts:
-    """A pass that looks at sizes and labels alone."""
+    """Read all rows once, and return their number, the number of features and the labels."""
     n = d = 0
     seen: np.ndarray | None = None
     for block in source.blocks():
@@ -209,7 +209,7 @@ def scan(source: Source) -> Facts:
 def result_of(
     task: StreamedTask, problem: Streamed, parts: list[StreamedOutcome], classes: np.ndarray | None
 ) -> Result:
-    """One result from the outcomes."""
+    """Combine the outcomes into one result."""
     if classes is None:
         parts = [oriented(parts[0])]
         classes = np.array(sorted(parts[0].sides.seen)) if len(parts[0].sides.seen) == 2 else None
@@ -247,7 +247,7 @@ def result_of(
 
 
 def around(part: StreamedOutcome, shift: Shift | None) -> StreamedOutcome:
-    """The same model of rows that are shifted; one that was stopped before it knew the shift has proved nothing."""
+    """Convert an outcome that ended before the shift was known to shifted rows. Its primal is no longer certified."""
     if shift is None or part.shift is not None:
         return part
     b = part.b + float(np.sum(part.w[shift.columns] * shift.values))
@@ -255,15 +255,15 @@ def around(part: StreamedOutcome, shift: Shift | None) -> StreamedOutcome:
 
 
 def blame(task: StreamedTask, result: Result, names: Sequence[str] | None) -> str:
-    """The column to blame where rounding ended the training, as far as the first rows tell; "" otherwise."""
+    """Name the column that causes the rounding errors, judged by the first rows; "" if the status is not ROUNDING."""
     try:
         return found_to_blame(task, result, names) if result.status is Status.ROUNDING else ""
-    except MaxmarginError:  # the file may be gone by now: the model is worth more than advice
+    except MaxmarginError:  # the file may be gone by now: return the model without the advice
         return ""
 
 
 def found_to_blame(task: StreamedTask, result: Result, names: Sequence[str] | None) -> str:
-    """The same, from the first rows of the file."""
+    """Find the column that causes the rounding errors in the first rows of the file."""
     shift = next((part.shift for part in result.parts if isinstance(part, StreamedOutcome)), None)
     problem = Streamed(
         task.source, 1.0, find_loss(task.settings.loss), task.settings.bias, expansion=task.expansion, shift=shift
@@ -276,7 +276,7 @@ def found_to_blame(task: StreamedTask, result: Result, names: Sequence[str] | No
 
 
 def weights(parts: list[StreamedOutcome], d: int) -> np.ndarray:
-    """A row of weights for each part; features that it has not met have none. A single one is not copied."""
+    """Return one row of weights for each outcome, 0 for features that it has not seen. A single row is not copied."""
     if len(parts) == 1 and len(parts[0].w) == d:
         return parts[0].w[None, :]
     rows = np.zeros((len(parts), d))
@@ -286,7 +286,7 @@ def weights(parts: list[StreamedOutcome], d: int) -> np.ndarray:
 
 
 def oriented(part: StreamedOutcome) -> StreamedOutcome:
-    """The class that comes second in order on the positive side; turned in place, as there may be no room for two."""
+    """Make the class that sorts second the positive one. Signs change in place, since memory may not hold a copy."""
     if len(part.sides.seen) == 2 and part.sides.turned:
         np.negative(part.w, out=part.w)
         np.bitwise_xor(part.marks, POSITIVE, out=part.marks)
@@ -295,9 +295,9 @@ def oriented(part: StreamedOutcome) -> StreamedOutcome:
 
 
 def support_of(part: StreamedOutcome, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
-    """The examples with an α above zero, and that α with the sign of its label; in files, if they are many.
+    """Return the row numbers of the support vectors, and α times the label ±1; both in files if they are many.
 
-    They are looked at some at a time: α may be in a file itself.
+    The examples are processed in parts, because α may be in a file itself.
     """
     pieces = [slice(start, start + PART) for start in range(0, len(part.alpha), PART)]
     count = 0

@@ -1,4 +1,4 @@
-"""The front door: rows and labels in, a certified model out."""
+"""`train`, the main function: takes rows and labels, returns a certified model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from maxmargin.training.kernel import fit_kernel
 from maxmargin.training.linear import fit_linear
 from maxmargin.training.streamed import fit_streamed
 
-IN_MEMORY = ("kernel", "weights", "class_weight", "warm")  # what rows that are streamed do not allow
+IN_MEMORY = ("kernel", "weights", "class_weight", "warm")  # parameters that need all rows in memory
 
 
 @memory_errors()
@@ -77,47 +77,47 @@ def train(
     Parameters
     ----------
     X : array, SciPy sparse matrix, or a file: LIBSVM text (plain, .gz, .bz2, .xz, .zst), CSV, Parquet, Arrow or .npy;
-        several files, or a pattern such as "part-*.svm"
-    y : labels of any type, two classes or more (then one class against the rest, or with a kernel each pair of
-        classes); numbers for a regression; None for novelty detection and for a file, but for .npy the file that holds
-        them, or an array
-    task : "classify", "regress" (ε-SVR, or ν-SVR with `nu`) or "novelty" (one-class). The last two are trained with a
-        kernel, the linear one by default
+        a list of files, or a pattern such as "part-*.svm"
+    y : labels of any type. More than two classes are trained one against the rest, or with a kernel pair by pair.
+        Numbers for regression; None for novelty detection and for files. For .npy files: an array, or the file that
+        holds the labels
+    task : "classify", "regress" (ε-SVR, or ν-SVR with `nu`) or "novelty" (one-class). The last two use a kernel, the
+        linear one by default
     loss : "hinge", "squared_hinge" or "logistic", for classification
     C, lam : the weight of the losses, as C or as λ of λ/2‖w‖² + (1/n) Σ ℓ, C = 1/(nλ)
-    nu : ν of ν-SVC and ν-SVR, which takes the place of C or of ε; of novelty detection the part of outliers, 0.5 by
-        default
-    epsilon : how far a regression may be off at no cost
+    nu : ν of ν-SVC, where it replaces C, and of ν-SVR, where it replaces ε; for novelty detection the part of outliers,
+        0.5 by default
+    epsilon : regression errors up to ε cost nothing
     bias : "free" (outside the norm), "regularised" (a constant feature of size `bias_scale`) or "none"
     weights : one number s_i ≥ 0 for each example
     class_weight : "balanced" for weights n / (k · count), or a dictionary {label: weight}; times `weights`
-    expand : features computed from those of a row: "poly2", "hash:2**20", "fourier:2000:0.1", or of a sequence of
-        letters "kmers:8"; not together with a kernel
+    expand : features computed from those of a row: "poly2", "hash:2**20", "fourier:2000:0.1"; for sequences of letters
+        "kmers:8"; not together with a kernel
     kernel : None, or "linear", "polynomial", "gaussian", "sigmoid", "precomputed", or a function f(X, Z)
     gamma : γ of the kernel: a number, "scale" for 1/(d var X) or "auto" for 1/d
-    sigma : the same for a Gaussian by its width, γ = 1/(2σ²)
-    degree, coef0 : p and r of (γ⟨x, z⟩ + r)^p; r of tanh(γ⟨x, z⟩ + r) too
-    cache : megabytes of the kernel matrix that may be held; a quarter of the free memory by default
-    probability : whether a kernel model shall have probabilities, calibrated on five folds: six fits instead of one
+    sigma : the width of a Gaussian kernel, instead of gamma: γ = 1/(2σ²)
+    degree, coef0 : p and r in (γ⟨x, z⟩ + r)^p; also r in tanh(γ⟨x, z⟩ + r)
+    cache : megabytes for the cached part of the kernel matrix; a quarter of the free memory by default
+    probability : whether a kernel model gets probabilities, calibrated on five folds: six fits instead of one
     approx : None for the kernel itself, or "nystrom" or "fourier": approximate the kernel by `components` explicit
-        features and train a linear model on them; the certificate is of that problem, any loss and solver will do
+        features and train a linear model on them. Any loss and solver can be used; the certificate is for this problem
     landmarks : how Nyström features are chosen: "kmeans", "leverage", "uniform"; "auto" is kmeans for arrays, leverage
         for sparse X
-    solver : "auto", or the name of one
-    options : the solver's own options, such as {"batch": 32} for pegasos; see its page
+    solver : "auto", or the name of a solver
+    options : options of the solver, such as {"batch": 32} for pegasos; see its page
     tol : relative duality gap to reach
     max_seconds, max_epochs : limits; the best model so far is returned, with its certificate
     seed : the same seed gives the same bits on the same machine
-    threads : how many read, certify and predict; all cores by default
+    threads : number of threads that read, certify and predict; all cores by default
     callback : called with a `Record` after each certificate; a true return value stops the training
-    checkpoint, resume : a file that holds the run every half minute and at its end, and whether to go on from it
+    checkpoint, resume : a file to which the run is saved every half minute and at its end; whether to continue from it
     force : whether the checkpoint may replace any file, not only a checkpoint of the same run
     warm : the result of an earlier training on the same rows, to start from
-    memory : bytes, or "500MB", that training from files may take beyond what the program takes at its start; rows that
-        do not fit are read again in each pass. By default half of the free memory
+    memory : limit for training from files, in bytes or as "500MB", beyond the memory that the program uses at its
+        start; half of the free memory by default. Rows that do not fit are read again in each pass
     label : the column of labels in a table; by default the one called label, y, target or class
     zero_based : whether the features in a file are counted from 0 instead of 1
-    on_bad_line : "refuse" the file for a line that cannot be read, or "skip" such lines
+    on_bad_line : "refuse" a file with an unreadable line, or "skip" such lines
 
     Returns
     -------
@@ -135,7 +135,7 @@ def train(
 
 
 def fit(settings: Settings) -> Result:
-    """What `train` does, for settings that have been checked."""
+    """Train with settings that have been checked."""
     if not is_file(settings.X):
         if settings.solver in STREAMING_SOLVERS:
             raise RefusedError(f"{settings.solver} reads rows from files: name one as X, or take solver='auto'")
@@ -153,14 +153,14 @@ def fit(settings: Settings) -> Result:
 
 @memory_errors()
 def examples_for(settings: Settings) -> Examples:
-    """Rows in memory and their labels, from arrays or files; once for any number of fits."""
+    """Return rows in memory and their labels, from arrays or files, for one fit or several."""
     if is_file(settings.X):
         return examples_in(files_for(settings), settings.task)
     return examples_of(settings.X, settings.y, settings.task, settings.thread_count)
 
 
 def files_for(settings: Settings) -> Files:
-    """The files that X names, and how to read them."""
+    """Return the files that X names, with the settings for reading them."""
     files = Files(
         settings.X, settings.y, settings.label, settings.zero_based, settings.on_bad_line, settings.thread_count,
         settings.budget, settings.expansion,
@@ -170,7 +170,7 @@ def files_for(settings: Settings) -> Files:
 
 
 def check_streamed(settings: Settings, files: Files) -> None:
-    """Refuse what needs all rows in memory."""
+    """Refuse settings that need all rows in memory, and files that cannot be read twice."""
     if settings.task != "classify":
         raise RefusedError(f"task={settings.task!r} is not for files that do not fit in memory: give more memory")
     for name in IN_MEMORY:
