@@ -1,1 +1,1 @@
-"""Rows and labels, wherever they lie: arrays, text, tables, block files; passes over them."""
+"""Rows and labels from arrays, text, tables and block files, and passes over the rows."""

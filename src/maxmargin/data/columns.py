@@ -15,8 +15,8 @@ import numpy as np
 from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows
 from maxmargin.system.compiled import compiled
 
-FAR_RATIO = 16.0  # Of the size of the values to their spread: columns from this ratio on are far from 0.
-BLAMED_FROM = 1e3  # Absolute values: smaller columns do not cause noticeable rounding errors.
+FAR_RATIO = 16.0  # A column is far from 0 if its values are at least this many times as large as their spread.
+BLAMED_FROM = 1e3  # Columns with smaller absolute values do not cause noticeable rounding errors.
 
 
 class Ranges(NamedTuple):
@@ -72,7 +72,7 @@ def middle_of(ranges: Ranges, dtype: np.dtype) -> np.ndarray:
 
 
 def shifted(rows: Rows, centre: np.ndarray) -> Rows:
-    """Return x − centre for every row x. It is exact for the rows from which the centre was computed."""
+    """Return x − centre for every row x. The result is exact for the rows that gave the centre."""
     own = centre.astype(rows.values.dtype)
     own = own if np.array_equal(own, centre) else centre  # if float32 cannot represent the centre, rows become float64
     if isinstance(rows, Dense):
@@ -104,7 +104,7 @@ def _filled(rows: Csr, columns: np.ndarray) -> Csr:
     values = np.concatenate([rows.values[: rows.indptr[-1]], np.zeros(n * len(columns), dtype=rows.values.dtype)])
     order = np.lexsort((np.arange(len(row)), column, row))
     first = np.append(True, (np.diff(row[order]) != 0) | (np.diff(column[order]) != 0))
-    kept = order[first]  # of duplicates keep the stored value
+    kept = order[first]  # among duplicates, keep the stored value
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=n))]).astype(rows.indptr.dtype)
     return Csr(values[kept], column[kept].astype(rows.indices.dtype), indptr, rows.d)
 

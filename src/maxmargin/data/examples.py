@@ -1,4 +1,4 @@
-"""Rows in memory with what is to be learnt of them: labels of classes, targets of a regression, or nothing."""
+"""Training examples in memory: rows with class labels, regression targets, or neither (novelty detection)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ NOTHING = np.zeros(0)
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Rows that have been checked, with ‖x_i‖² of each.
+    """Validated rows, with ‖x_i‖² of each row.
 
-    For classification `classes` holds the labels, sorted, and `codes` the number of each example's class; for a
-    regression `targets` holds a number for each example. Novelty detection has neither. `names` are the columns'.
+    For classification, `classes` holds the sorted labels and `codes` the class number of each example. For regression,
+    `targets` holds one number for each example. Novelty detection uses neither. `names` are the column names.
     """
 
     rows: Rows
@@ -35,15 +35,15 @@ class Examples:
 
     @property
     def n(self) -> int:
-        """How many examples there are."""
+        """Number of examples."""
         return count_rows(self.rows)
 
     def on(self, rows: Rows, threads: int) -> Examples:
-        """The same labels on other features."""
+        """Return examples with the same labels and other rows."""
         return replace(self, rows=rows, squared_norms=squared_norms(rows, threads), names=None)
 
     def class_weights(self, class_weight: str | Mapping[Any, float] | None) -> np.ndarray:
-        """The weight of each example's class: 1, n / (k count) where they are to be balanced, or as given."""
+        """Return the weight of each example's class: 1 for None, n / (k count) for "balanced", or as given."""
         if class_weight is None:
             return np.ones(self.n)
         if isinstance(class_weight, str):
@@ -61,7 +61,7 @@ class Examples:
 
 
 def examples_of(X: Any, y: Any, task: str, threads: int) -> Examples:
-    """Examples from arrays."""
+    """Build examples from arrays."""
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     if y is None and task != "novelty":
         raise DataError("y is missing: give one label for each row of X")
@@ -69,13 +69,13 @@ def examples_of(X: Any, y: Any, task: str, threads: int) -> Examples:
 
 
 def examples_in(files: Files, task: str) -> Examples:
-    """Examples from files."""
+    """Read examples from files."""
     rows, labels = files.read()
     return replace(labelled(rows, labels, task, files.name, files.threads), names=files.column_names)
 
 
 def labelled(rows: Rows, labels: Any, task: str, name: str, threads: int) -> Examples:
-    """Rows with what the task needs of their labels; the squared norms tell whether all values are finite."""
+    """Build examples for a task. The values of the rows are checked only if a squared norm is not finite."""
     squares = squared_norms(rows, threads)
     if not np.all(np.isfinite(squares)):
         check_finite(rows)
@@ -90,7 +90,7 @@ def labelled(rows: Rows, labels: Any, task: str, name: str, threads: int) -> Exa
 
 
 def numbers_of(labels: Any, n: int, name: str) -> np.ndarray:
-    """The targets of a regression: finite numbers, one for each row."""
+    """Return the targets of a regression as float64; raise unless each row has one finite number."""
     y = check_length(labels, n)
     try:
         targets = np.asarray(y, dtype=np.float64)

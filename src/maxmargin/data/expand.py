@@ -1,11 +1,11 @@
-"""Feature expansion: many features computed from few, while rows are read, instead of stored.
+"""Feature expansion: features computed from others while rows are read, instead of stored.
 
     poly2              √2 x_i, x_i² and √2 x_i x_j: ⟨φ(x), φ(z)⟩ = (⟨x, z⟩ + 1)² − 1
-    hash:SIZE          column j goes to column h(j) of SIZE, with sign ±1 by another bit of h; SIZE as 1048576 or 2**20
+    hash:SIZE          column j is added to column h(j) of SIZE, with a sign ±1 from another bit of h; SIZE may be 2**20
     fourier:M:GAMMA    √(2/M) (cos Wx, sin Wx), W normal, variance 2γ: approximates a Gaussian kernel; γ is 1 if omitted
-    kmers:K            of a sequence of letters A, C, G, T: how often each of the 4^K words occurs in it (see dna)
+    kmers:K            counts of the 4^K words of K letters in a sequence of the letters A, C, G, T (see dna)
 
-What an expansion does depends on its text alone, so a model that keeps the text expands new rows in the same way.
+This text determines an expansion completely. A model stores it, and so expands new rows in the same way.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from maxmargin.system.compiled import compiled
 
 KNOWN = "poly2, hash:SIZE, fourier:M, fourier:M:GAMMA and kmers:K"
 MOST_COLUMNS = 2**31 - 2
-WIDEST_POLY2 = 65_534  # most features whose products int32 can number
+WIDEST_POLY2 = 65_534  # Largest number of features whose products int32 can index.
 LONGEST_WORD = 15
-CHUNK = 256  # features whose random frequencies are drawn together
+CHUNK = 256  # Random frequencies are drawn for this many features at once.
 
 
 class Expansion(Protocol):
@@ -33,16 +33,16 @@ class Expansion(Protocol):
 
     @property
     def text(self) -> str:
-        """The text that names it, with its parameters: it depends on nothing else."""
+        """The name of the expansion with its parameters. It determines the expansion completely."""
 
     def columns(self, d: int) -> int:
-        """How many features d features become."""
+        """Return the number of features after expansion of d features."""
 
     def sizes(self, rows: Rows) -> np.ndarray:
-        """How many values each row will have."""
+        """Return the number of values of each row after expansion, or an upper bound."""
 
     def apply(self, rows: Rows) -> Rows:
-        """The expanded rows."""
+        """Return the expanded rows."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,18 @@ class Poly2:
     text: str = "poly2"
 
     def columns(self, d: int) -> int:
-        """Pairs i ≤ j of 1, x_1, ..., x_d, but for 1·1; numbered so that they do not depend on d."""
+        """Return the number of pairs i ≤ j of 1, x_1, ..., x_d without 1·1. Column numbers do not depend on d."""
         if d > WIDEST_POLY2:
             raise DataError(f"poly2 of {d:,} features has too many products: take hash:2**16 first, or fewer features")
         return (d + 1) * (d + 2) // 2 - 1
 
     def sizes(self, rows: Rows) -> np.ndarray:
-        """ℓ (ℓ + 3) / 2 for ℓ stored values."""
+        """Return ℓ (ℓ + 3) / 2 for each row with ℓ stored values."""
         lengths = row_lengths(sparse_of(rows))
         return np.asarray(lengths * (lengths + 3) // 2)
 
     def apply(self, rows: Rows) -> Csr:
-        """Products, in the order of their columns."""
+        """Return the products, in the order of their columns."""
         self.columns(count_columns(rows))
         few = sparse_of(rows)
         indptr = np.concatenate([[0], np.cumsum(self.sizes(few))])
@@ -74,21 +74,21 @@ class Poly2:
 
 @dataclass(frozen=True)
 class Hash:
-    """Feature hashing: columns scattered over fewer."""
+    """Feature hashing: columns are mapped to a smaller number of columns."""
 
     text: str
     size: int
 
     def columns(self, d: int) -> int:
-        """As many as were asked for."""
+        """Return `size`."""
         return self.size
 
     def sizes(self, rows: Rows) -> np.ndarray:
-        """As many values as there were, at most."""
+        """Return the number of stored values of each row, an upper bound."""
         return row_lengths(sparse_of(rows))
 
     def apply(self, rows: Rows) -> Csr:
-        """Move each value to its new column; values that meet there are added up."""
+        """Move each value to its new column; values in the same column are added."""
         few = sparse_of(rows)
         values, indices = few.values.astype(np.float64), np.empty(len(few.values), dtype=np.int32)
         indptr = np.zeros(len(few.indptr), dtype=np.int64)
@@ -106,15 +106,15 @@ class Fourier:
     drawn: list[np.ndarray] = field(default_factory=list, repr=False, compare=False)
 
     def columns(self, d: int) -> int:
-        """As many as were asked for."""
+        """Return `components`."""
         return self.components
 
     def sizes(self, rows: Rows) -> np.ndarray:
-        """Every component, for each row."""
+        """Return `components` for each row."""
         return np.full(count_rows(rows), self.components)
 
     def apply(self, rows: Rows) -> Dense:
-        """Cosines, then sines."""
+        """Return the cosines, then the sines."""
         d, half = count_columns(rows), self.components // 2
         while len(self.drawn) * CHUNK < d:
             rng = np.random.default_rng([half, len(self.drawn)])
@@ -129,26 +129,26 @@ class Fourier:
 
 @dataclass(frozen=True)
 class Kmers:
-    """Counts of words of K letters; `DnaSource` has computed them already."""
+    """Counts of words of K letters, which `DnaSource` has already computed."""
 
     text: str
     k: int
 
     def columns(self, d: int) -> int:
-        """The number of words of K letters."""
+        """Return 4^K, the number of words of K letters."""
         return int(4**self.k)
 
     def sizes(self, rows: Rows) -> np.ndarray:
-        """As many as the rows have."""
+        """Return the number of stored values of each row."""
         return row_lengths(sparse_of(rows))
 
     def apply(self, rows: Rows) -> Rows:
-        """The rows, unchanged."""
+        """Return the rows unchanged."""
         return rows
 
 
 def find_expansion(text: Any) -> Expansion | None:
-    """The expansion of that text; None if there is none."""
+    """Return the expansion that a text names; None for None."""
     if text is None:
         return None
     name, *numbers = str(text).split(":")
@@ -168,7 +168,7 @@ def find_expansion(text: Any) -> Expansion | None:
 
 
 def whole(text: str) -> int:
-    """A whole number, which may be written as a power."""
+    """Parse a whole number, which may be written as a power: 2**20 or 2^20."""
     found = re.fullmatch(r"(\d+)(?:(?:\*\*|\^)(\d+))?", text.strip())
     if found is None or len(found[2] or "") > 2:
         raise ValueError(text)
@@ -176,7 +176,7 @@ def whole(text: str) -> int:
 
 
 def positive(text: str) -> float:
-    """A number above 0."""
+    """Parse a finite number above 0."""
     value = float(text)
     if not 0.0 < value < float("inf"):
         raise ValueError(text)
@@ -184,14 +184,14 @@ def positive(text: str) -> float:
 
 
 def checked(value: int, least: int, most: int, name: str, text: Any) -> int:
-    """A number within its limits."""
+    """Return the value; raise if it is not within its limits."""
     if not least <= value <= most:
         raise ParameterError(f"expand={text!r}: {name} must be from {least} to {most}")
     return value
 
 
 def sparse_of(rows: Rows) -> Csr:
-    """Dense rows without their zeros."""
+    """Return the rows as CSR; zeros of dense rows are omitted."""
     if isinstance(rows, Csr):
         return rows
     where = rows.values != 0.0
@@ -200,7 +200,7 @@ def sparse_of(rows: Rows) -> Csr:
 
 
 def write_waves(phases: np.ndarray, out: np.ndarray, scale: Any) -> None:
-    """Cosines of the phases, then sines, times `scale`, into `out`: the random Fourier features of Rahimi and Recht."""
+    """Write cosines of the phases, then sines, times `scale`, to `out`: random Fourier features (Rahimi and Recht)."""
     half = phases.shape[1]
     out[:, :half], out[:, half:] = np.cos(phases), np.sin(phases)
     out *= scale
@@ -208,7 +208,7 @@ def write_waves(phases: np.ndarray, out: np.ndarray, scale: Any) -> None:
 
 @compiled
 def multiply(x, columns, indptr, values, indices):
-    """√2 x_j, √2 x_i x_j for i < j, and x_j², for every j of every row."""
+    """Write √2 x_j, √2 x_i x_j for i < j, and x_j², for every j of every row."""
     root, to = sqrt(2.0), 0
     for i in range(indptr.size - 1):
         for q in range(indptr[i], indptr[i + 1]):
@@ -225,7 +225,7 @@ def multiply(x, columns, indptr, values, indices):
 
 @compiled
 def scatter(columns, indptr, size, values, indices, ends):
-    """Move values to their columns h(j), in place: sorted by column, and added up where they meet."""
+    """Move values to their columns h(j) in place, sorted, and add those in the same column; return their number."""
     to = 0
     for i in range(indptr.size - 1):
         start, stop = indptr[i], indptr[i + 1]

@@ -14,10 +14,10 @@ from maxmargin.data.columns import FAR_RATIO, Ranges, middle_of, ranges_of
 from maxmargin.data.rows import Csr, Dense, Rows, count_columns
 from maxmargin.system.compiled import compiled
 
-# For a part of the rows: the largest value of all rows can be 16/15 times as large as those in the part.
+# The ratio for a part of the rows. The largest value of all rows can be 16/15 times as large as those in the part.
 NEARLY_FAR_RATIO = FAR_RATIO - 2.0
-HARMLESS_SIZE = 1.0  # Absolute values: columns up to this size cause no noticeable rounding errors.
-# Of a value to the centre. It is 1 ± 1/30 for a column far from 0; in this range the difference is exact (Sterbenz).
+HARMLESS_SIZE = 1.0  # Columns with absolute values up to this cause no noticeable rounding errors.
+# Bounds on value / centre, which is 1 ± 1/30 for a column far from 0. Within them the difference is exact (Sterbenz).
 LEAST_RATIO, MOST_RATIO = 0.75, 1.5
 
 
@@ -63,7 +63,7 @@ class FarColumns(NamedTuple):
         return found.kept(found.ranges.far_by(NEARLY_FAR_RATIO) & (found.ranges.size > HARMLESS_SIZE))
 
     def kept(self, which: np.ndarray) -> FarColumns:
-        """Return some of the columns."""
+        """Return the columns that the mask `which` selects."""
         ranges = Ranges(self.ranges.least[which], self.ranges.most[which])
         return self._replace(columns=self.columns[which], ranges=ranges)
 
@@ -80,7 +80,7 @@ class FarColumns(NamedTuple):
 
 
 def first_far(rows: Rows) -> FarColumns:
-    """Return the columns that may be far from 0 according to the first rows. Row 0 must store them."""
+    """Return the columns that may be far from 0 according to the first rows. Such columns are stored in row 0."""
     columns = np.arange(rows.values.shape[1]) if isinstance(rows, Dense) else rows.indices[: rows.indptr[1]]
     unseen = np.full(len(columns), np.inf)
     return FarColumns(columns.astype(np.int64), Ranges(unseen, -unseen), rows.values.dtype).narrowed(rows)

@@ -1,8 +1,8 @@
-"""Labels as they stand in a file: whole numbers, numbers or names.
+"""Labels read from a file: whole numbers, numbers or text.
 
-All numbers, and whole     int64 (up to 2^53, beyond which whole numbers are not all float64)
+All whole numbers          int64 (up to 2^53, beyond which float64 cannot represent every whole number)
 All numbers                float64
-Any that is not a number   text, every label as it was written
+Any that is not a number   text: every label as it was written
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ NOT_FINITE = {b"nan", b"inf", b"infinity"}
 
 
 def label_array(numbers: np.ndarray, text: np.ndarray, named: bool) -> np.ndarray:
-    """The labels of all rows, from their numbers and from their text, a line each."""
+    """Return the labels of all rows: from `text`, one label a line, if `named`; otherwise from `numbers`."""
     return _names(text) if named else as_whole(numbers)
 
 
 def as_whole(numbers: np.ndarray) -> np.ndarray:
-    """Numbers as whole ones, if all of them are."""
+    """Convert numbers to int64 if all of them are whole."""
     whole = bool(np.all((np.floor(numbers) == numbers) & (np.abs(numbers) <= LARGEST_WHOLE)))
     return numbers.astype(np.int64) if whole else numbers
 
 
 def all_refused(lines: bytes) -> list[int]:
-    """The rows of labels that are no numbers and no names either: nan, inf, or not UTF-8."""
+    """Return the rows whose labels are neither numbers nor valid text; each line is the label of a row."""
     return [row for row, label in enumerate(lines.split(b"\n")) if not is_name(label)]
 
 
 def is_name(label: bytes) -> bool:
-    """Whether a label that is not a finite number can be told from one, and be shown."""
+    """Whether a label that is not a finite number is valid text: UTF-8 without null bytes, and not nan or inf."""
     try:
         label.decode()
     except UnicodeDecodeError:
@@ -42,7 +42,7 @@ def is_name(label: bytes) -> bool:
 
 
 def _names(text: np.ndarray) -> np.ndarray:
-    """Split a little at a time: a million rows need not be a million objects at once."""
+    """Return the labels as text, split in parts: a million rows need not be a million Python objects at once."""
     ends = np.flatnonzero(text == ord("\n")) + 1
     cuts = [0, *ends[AT_ONCE - 1 :: AT_ONCE].tolist()]
     if cuts[-1] != text.size:

@@ -1,4 +1,4 @@
-"""The files that a user names: read into memory, opened as a source where they are too large, and written."""
+"""The files that a user names: read into memory, streamed if they are too large, and written."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from maxmargin.system.overwriting import check_replaces, is_libsvm_data
 from maxmargin.system.threads import free_memory, thread_count
 from maxmargin.system.values import check_column, check_flag, is_whole
 
-COPIES = 4.0  # memory that training takes relative to the rows: themselves, and what solvers keep beside them
-SAMPLED_BLOCKS, SAMPLED_BYTES = 64, 1 << 14  # parts of a file that its digest covers: 1 MB, read in milliseconds
+COPIES = 4.0  # Memory of training relative to that of the rows: the rows and the working memory of solvers.
+SAMPLED_BLOCKS, SAMPLED_BYTES = 64, 1 << 14  # The digest of a large file covers these: 1 MB, read in milliseconds.
 WAYS = ("refuse", "skip")
 
 
@@ -42,7 +42,7 @@ def is_file(X: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Files:
-    """One file or several, and how to read them."""
+    """One or several files, and how to read them."""
 
     given: str | os.PathLike | Sequence[str | os.PathLike]
     y: Any = None
@@ -52,7 +52,7 @@ class Files:
     threads: int = 1
     memory: Budget | None = None
     expansion: Expansion | None = None
-    width: int | None = None  # features of rows that need no labels
+    width: int | None = None  # number of features, if labels are not needed
 
     def __post_init__(self) -> None:
         check_way(self.on_bad_line)
@@ -61,22 +61,22 @@ class Files:
 
     @property
     def name(self) -> str:
-        """What to call them in a message."""
+        """The file or pattern, or the first of several, for messages."""
         return str(self.given) if isinstance(self.given, (str, os.PathLike)) else str(self.given[0])
 
     @property
     def budget(self) -> Budget:
-        """How much memory training may take."""
+        """Memory limit of training: the given limit, or half of the free memory."""
         return self.memory or half_of_free()
 
     @property
     def again(self) -> bool:
-        """Whether they can be read more than once."""
+        """Whether the files can be read more than once; pipes cannot."""
         return all(path.is_file() for path in files_of(self.given))
 
     @property
     def identity(self) -> str:
-        """What tells these rows from others: the content of the files, and how they are read."""
+        """A text that identifies the data: sizes and digests of the files, and how they are read."""
         parts = [*map(content_of, files_of(self.given)), f"label {self.label}", f"zero_based {self.zero_based}"]
         parts.append(self.on_bad_line)
         if isinstance(self.y, (str, os.PathLike)):
@@ -87,16 +87,16 @@ class Files:
 
     @property
     def allowed(self) -> Budget:
-        """The memory that rows may take: the limit that was given, or all that is free."""
+        """Memory limit of rows that are read into memory: the given limit, or all free memory."""
         return self.memory or Budget(int(free_memory()))
 
     def read(self) -> tuple[Rows, Any]:
-        """All rows, as solvers take them, and labels."""
+        """Read all rows, in the form that solvers take, and labels."""
         rows, labels = self.load()
         return take(rows), labels
 
     def load(self, d: int | None = None) -> tuple[Any, Any]:
-        """All rows and labels, of d features where that is known."""
+        """Read all rows and labels; `d` is the number of features, if known."""
         paths = files_of(self.given)
         read = format_of(paths[0]).read if len(paths) == 1 and not self.kmers else None
         if read is None or self.on_bad_line == "skip":
@@ -110,19 +110,19 @@ class Files:
 
     @property
     def column_names(self) -> list[str] | None:
-        """The names of the features, after `read`, where the files are tables of numbers with one column each."""
+        """Names of the features, after `read`, if the files are tables with one column of numbers for each feature."""
         source = self.__dict__.get("source")
         names = getattr(source, "names", None)
         return None if names is None or set(names) <= {"indices", "values"} else list(names)
 
     @property
     def kmers(self) -> int | None:
-        """How long words are, if the files hold sequences."""
+        """Length of the words to count if the files hold sequences, else None."""
         return self.expansion.k if isinstance(self.expansion, Kmers) else None
 
     @cached_property
     def source(self) -> Source:
-        """The files as a source; while one thread trains, the others parse."""
+        """The files as one source. One thread trains while the others parse."""
         return open_source(
             self.given, self.y, label=self.label, zero_based=self.zero_based,
             threads=min(max(1, self.threads - 1), PARSERS),
@@ -132,25 +132,25 @@ class Files:
 
     @property
     def left_out(self) -> dict[str, Any]:
-        """Skipped lines, for the summary of a run; empty if there were none."""
+        """Number of skipped lines and the first error, for the summary of a run; empty if no line was skipped."""
         if self.on_bad_line != "skip" or not self.source.left_out:
             return {}
         return {"left_out": self.source.left_out, "left_out_first": self.source.bad[0]}
 
     def too_large(self) -> bool:
-        """Whether rows in memory, with what solvers need, would take more than is allowed."""
+        """Whether the rows and the working memory of solvers would exceed the memory limit."""
         sizes = sum(size_in_memory(path) for path in files_of(self.given))
         return COPIES * self.growth() * sizes > self.budget.total
 
     def growth(self) -> float:
-        """By how much the expansion lengthens rows, estimated from the first block."""
+        """Estimate from the first block by which factor the expansion lengthens rows."""
         if self.expansion is None:
             return 1.0
         rows = next(self.source.blocks()).rows
         return float(np.sum(self.expansion.sizes(rows))) / max(count_stored(rows), 1)
 
     def check(self) -> None:
-        """Refuse parameters that have no meaning for files of these formats."""
+        """Raise if a parameter has no meaning for files of these formats."""
         found = [format_of(path) for path in files_of(self.given)] if self.again else []
         if self.label is not None and found and not any(one.has_columns for one in found):
             raise ParameterError(f"label={self.label!r} names a column of a table: {self.name} is none")
@@ -169,22 +169,22 @@ def read(
     d: int | None = None,
     threads: int | None = None,
 ) -> tuple[Any, np.ndarray]:
-    """Read whatever `train` reads: LIBSVM text (plain, .gz, .bz2, .xz, .zst), CSV, Parquet, Arrow or .npy.
+    """Read data in any format of `train`: LIBSVM text (plain, .gz, .bz2, .xz, .zst), CSV, Parquet, Arrow or .npy.
 
     Parameters
     ----------
-    path : the file, several, or a pattern such as "part-*.svm"
-    y : for .npy, the file that holds the labels, or an array; other files bring their own
-    label : the column of labels in a table; by default the one called label, y, target or class
-    zero_based : whether features are counted from 0 in LIBSVM text; from 1 by default
-    on_bad_line : "refuse" the file for a line that cannot be read, or "skip" such lines
-    d : number of features, where it is known; as many as the file has otherwise
-    threads : how many threads parse; all cores by default
+    path : one file, a list of files, or a pattern such as "part-*.svm"
+    y : labels for .npy: an array, or the file that holds them; other formats contain the labels
+    label : name of the label column of a table; by default label, y, target or class
+    zero_based : whether feature indices in LIBSVM text start at 0; by default they start at 1
+    on_bad_line : "refuse" raises an error at a line that cannot be read, "skip" skips such lines
+    d : number of features, if known; by default as many as the file has
+    threads : number of parsing threads; all cores by default
 
     Returns
     -------
-    X : csr_array of float64 from LIBSVM text and other sparse rows, an array from tables of numbers
-    y : labels: whole numbers, numbers or names, whatever the file holds
+    X : csr_array of float64 from LIBSVM text and other sparse rows; array from tables of numbers
+    y : labels: whole numbers, numbers or text, as in the file
 
     Examples
     --------
@@ -200,9 +200,9 @@ def read(
 
 
 def write(path: str | Path, X: Any, y: Any, *, zero_based: bool = False, force: bool = False) -> None:
-    """Write a LIBSVM/SVMlight file; reading it gives the same rows and labels back, to the last bit.
+    """Write a LIBSVM/SVMlight file. Reading it returns the same rows and labels, bit for bit.
 
-    It replaces only a LIBSVM file; with `force` any file.
+    Only a LIBSVM file is replaced, unless `force` is true.
 
     Examples
     --------
@@ -215,13 +215,13 @@ def write(path: str | Path, X: Any, y: Any, *, zero_based: bool = False, force: 
 
 
 def check_way(on_bad_line: Any) -> None:
-    """Refuse a value of on_bad_line that is not known."""
+    """Raise if the value of on_bad_line is not known."""
     if not (isinstance(on_bad_line, str) and on_bad_line in WAYS):
         raise ParameterError(f"on_bad_line={on_bad_line!r} is not known: choose one of {', '.join(WAYS)}")
 
 
 def content_of(path: Path) -> str:
-    """The size of a file and a digest of its bytes: all of a small file, blocks at even distances of a large one."""
+    """Return the size of a file and a digest: of all bytes of a small file, of evenly spaced blocks of a large one."""
     digest, size = hashlib.blake2b(digest_size=16), path.stat().st_size
     with path.open("rb") as stream:
         for k in range(SAMPLED_BLOCKS):
@@ -231,9 +231,9 @@ def content_of(path: Path) -> str:
 
 
 def size_in_memory(path: Path) -> float:
-    """About how many bytes the rows of a file will take."""
+    """Estimate how many bytes the rows of a file take in memory."""
     try:
         size = float(path.stat().st_size)
     except OSError:
-        return 0.0  # what is wrong with it is said by whoever reads it
+        return 0.0  # the code that reads the file will report the error
     return format_of(path).growth(path) * size if path.is_file() else size

@@ -1,6 +1,6 @@
-"""The table of file formats: how each is recognised, opened and sized.
+"""Table of file formats: how each format is recognised and opened, and how large its rows are in memory.
 
-A new format is one file with a `Source` (see data/source) and one `Format`, and its `register` in open_source.
+A new format needs a file with a `Source` (see data/source) and a `Format`, and a call of `register` in open_source.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from maxmargin.errors import ParameterError
 from maxmargin.system.atomic_files import beginning
 from maxmargin.system.budget import Budget, half_of_free
 
-UNPACKED = 6.0  # size of text relative to its compressed file, about
+UNPACKED = 6.0  # Typical size of text relative to its compressed file.
 
 
 @dataclass(frozen=True, eq=False)
 class How:
-    """How to read files.
+    """Options for reading files.
 
     Attributes
     ----------
-    y : labels of a format that has none of its own: an array, or the file that holds them
-    label : the column of labels in a table
-    zero_based : whether columns are counted from 0 where rows name them
-    d : number of features, where it is known
-    threads : how many threads parse
+    y : labels for a format that contains none: an array, or the file that holds them
+    label : name of the label column of a table
+    zero_based : whether feature indices start at 0, for formats with indices
+    d : number of features, if known
+    threads : number of parsing threads
     capacity : bytes of a block
-    lenient : whether lines that cannot be read are left out
-    kmers : length of the words of sequences
-    width : number of features where no labels are needed
-    budget : bounds a line and a batch; by default half of the free memory does
+    lenient : whether lines that cannot be read are skipped
+    kmers : length of the words to count in sequences
+    width : number of features, if labels are not needed
+    budget : memory limit, which bounds a line and a batch; half of the free memory by default
     """
 
     y: Any = None
@@ -50,27 +50,27 @@ class How:
 
 
 def as_stored(path: Path) -> float:
-    """The growth of a format whose rows take as many bytes in memory as in the file."""
+    """Return 1.0, the growth of a format whose rows take as many bytes in memory as in the file."""
     return 1.0
 
 
 @dataclass(frozen=True)
 class Format:
-    """One format of files.
+    """A file format.
 
     Attributes
     ----------
-    name : by which the program tells it from others
-    title : what users call it, in lists
-    open : the source of a file, given how to read it
-    starts : first bytes that tell it, each with the suffix that the name must then have, or ""
-    suffixes : endings of the name that tell it where first bytes do not
-    usual : endings of the name that tell nothing but are usual: a model's default name leaves them out too
-    growth : size of the rows in memory relative to the file, about
-    has_columns : whether its columns have names, of which `label` may be one
-    has_indices : whether its rows name their columns, counted from 1 or from 0 (`zero_based`)
-    has_labels : whether it holds the labels too; else `y` brings them
-    read : a quicker way to read a whole file at once, if there is one
+    name : identifier of the format
+    title : name of the format for users
+    open : function of a path and a `How` that returns the source
+    starts : first bytes that identify the format, each with a suffix that the file name must also have, or ""
+    suffixes : suffixes of the file name that identify the format if the first bytes do not
+    usual : common suffixes that identify nothing; the default name of a model omits them too
+    growth : function of a path that estimates the size of the rows in memory relative to the file
+    has_columns : whether columns have names, one of which may be `label`
+    has_indices : whether rows contain feature indices, from 1 or from 0 (`zero_based`)
+    has_labels : whether the file contains labels; otherwise `y` provides them
+    read : function that reads a whole file faster than `open`, or None
     """
 
     name: str
@@ -90,7 +90,7 @@ FORMATS: dict[str, Format] = {}
 
 
 def register(format: Format, *, otherwise: bool = False) -> Format:
-    """Make a format known; `otherwise` if a file that no format recognises is taken for one of it."""
+    """Add a format to the table. `otherwise` marks the default format, which is assumed for unrecognised files."""
     if not (format.starts or format.suffixes or otherwise):
         raise ParameterError(f"format {format.name} lacks starts and suffixes: no file would be recognised")
     FORMATS[format.name] = format
@@ -98,7 +98,7 @@ def register(format: Format, *, otherwise: bool = False) -> Format:
 
 
 def format_of(path: Path, otherwise: Format) -> Format:
-    """The format of a file: by its first bytes, then by its name."""
+    """Return the format of a file: by its first bytes, then by its name, else `otherwise`."""
     longest = max((len(start) for one in FORMATS.values() for start, _ in one.starts), default=0)
     head = beginning(path, longest)
     for one in FORMATS.values():

@@ -13,7 +13,7 @@ PARTS = 4  # Separate sums for parallel work. The number is fixed, so the result
 # The work is divided into parts only if it is larger than both of these.
 LEAST_PRODUCTS_PER_ENTRY = 16  # Products for each entry of such a sum: with fewer, adding the sums would dominate.
 LEAST_PRODUCTS = 1 << 20  # Products in all, about a millisecond.
-CACHED_BLOCK = 1 << 17  # Numbers of a block of rows, 1 MB, which stays in a core's cache; or as many rows as columns.
+CACHED_BLOCK = 1 << 17  # Numbers in a block of rows: 1 MB stays in a core's cache. A block has at least d rows.
 
 
 def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, threads: int = 1) -> None:

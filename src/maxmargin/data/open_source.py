@@ -1,4 +1,4 @@
-"""The files that a user names, opened as sources of rows, each by its format."""
+"""Opens the files that a user names as sources of rows, each according to its format."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ for _format in (CSV, PARQUET, ARROW, NPY):
 
 
 def open_source(given: str | os.PathLike | Sequence[str | os.PathLike], y: Any = None, **how: Any) -> Source:
-    """The rows of one file, of several, or of all that a pattern such as part-*.svm names."""
+    """Return a source of the rows of one file, of several, or of all files that match a pattern such as part-*.svm."""
     sources = [source_of(path, How(y, **how)) for path in files_of(given)]
     return sources[0] if len(sources) == 1 else Several(sources)
 
 
 def files_of(given: str | os.PathLike | Sequence[str | os.PathLike]) -> list[Path]:
-    """The files that are meant, in the order of their names where a pattern was given."""
+    """Return the files that are meant; those that match a pattern are sorted by name."""
     if not isinstance(given, (str, os.PathLike)):
         if not given:
             raise FileError("no file was given")
@@ -43,22 +43,22 @@ def files_of(given: str | os.PathLike | Sequence[str | os.PathLike]) -> list[Pat
 
 
 def format_of(path: Path) -> Format:
-    """The format of a file: LIBSVM text unless its first bytes or its name say otherwise."""
+    """Return the format of a file: LIBSVM text unless its first bytes or its name identify another format."""
     return recognised(path, TEXT)
 
 
 def kind_of(path: Path) -> str:
-    """The name of the format of a file."""
+    """Return the name of the format of a file."""
     return format_of(path).name
 
 
 def endings() -> set[str]:
-    """The parts of names that tell a format or a compression, such as .csv and .gz."""
+    """Return the suffixes of formats and compressions, such as .csv and .gz."""
     return {f".{part}" for one in FORMATS.values() for name in one.suffixes + one.usual for part in name[1:].split(".")}
 
 
 def source_of(path: Path, how: How) -> Source:
-    """The source that reads the file."""
+    """Return the source that reads a file."""
     if how.kmers is not None:
         return DnaSource(path, how.kmers, how.capacity, how.budget.line)
     found = format_of(path)

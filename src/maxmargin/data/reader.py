@@ -1,6 +1,7 @@
-"""Who reads while another trains: in turns, or in a thread beside.
+"""Readers that provide blocks of rows for training: in the thread that trains, or in a thread of their own.
 
-Either is given a generator of blocks and of ends of passes. Behind the end of a pass it waits until told to go on.
+Both take a generator that yields the blocks of each pass and then a `PassEnd`. After a `PassEnd`, `ReaderThread`
+waits until `go_on` is called.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import numpy as np
 
 from maxmargin.data.rows import Rows
 
-WAITING = 2  # blocks that wait for the trainer
+WAITING = 2  # most blocks in the queue
 
 
 class Block(NamedTuple):
-    """Rows that the reader brings; what part of the file is read."""
+    """Rows with labels ±1, the number of the first row, and the bytes of the file read so far."""
 
     rows: Rows
     y: np.ndarray
@@ -27,7 +28,7 @@ class Block(NamedTuple):
 
 
 class PassEnd(NamedTuple):
-    """The end of a pass, with so many rows in it."""
+    """The end of a pass over `rows` rows."""
 
     rows: int
 
@@ -36,7 +37,7 @@ Passes = Callable[[], Generator[Block | PassEnd]]
 
 
 class InlineReader:
-    """The reader in the trainer's own thread: a block when asked for."""
+    """A reader in the thread that trains: it reads a block when asked for one."""
 
     def __init__(self, passes: Passes) -> None:
         self.items = passes()
@@ -48,15 +49,15 @@ class InlineReader:
         self.items.close()
 
     def bring(self, wait: bool) -> Block | PassEnd | None:
-        """The next block."""
+        """Return the next block, or the end of the pass."""
         return next(self.items)
 
     def go_on(self) -> None:
-        """Begin the next pass."""
+        """Do nothing: the next call of `bring` begins the next pass."""
 
 
 class ReaderThread:
-    """The reader in a thread beside: what it has read waits in a short queue."""
+    """A reader in its own thread. Blocks that have been read wait in a short queue."""
 
     def __init__(self, passes: Passes) -> None:
         self.passes, self.stop, self.next_pass = passes, Event(), Event()
@@ -73,7 +74,7 @@ class ReaderThread:
         self.thread.join()
 
     def run(self) -> None:
-        """Read until told to stop; an error is handed over like a block."""
+        """Read until `stop` is set. An exception is put into the queue like a block."""
         try:
             for item in self.passes():
                 self.put(item)
@@ -86,7 +87,7 @@ class ReaderThread:
             self.put(error)
 
     def put(self, item: Block | PassEnd | BaseException) -> None:
-        """Wait for room in the queue, unless it is over."""
+        """Put an item into the queue as soon as there is room, unless `stop` is set."""
         while not self.stop.is_set():
             try:
                 self.queue.put(item, timeout=0.1)
@@ -95,7 +96,10 @@ class ReaderThread:
                 continue
 
     def bring(self, wait: bool) -> Block | PassEnd | None:
-        """What waits, if anything; where there is nothing else to do, wait for it, but not for ever."""
+        """Return the next item, or None if there is none; raise the error of the reader.
+
+        With `wait`, wait for the item, but not for ever.
+        """
         try:
             item = self.queue.get(timeout=0.1) if wait else self.queue.get_nowait()
         except Empty:
@@ -105,8 +109,8 @@ class ReaderThread:
         try:
             raise item
         finally:
-            del item  # its traceback holds this frame
+            del item  # the traceback refers to this frame: avoid a cycle
 
     def go_on(self) -> None:
-        """Begin the next pass."""
+        """Let the thread begin the next pass."""
         self.next_pass.set()

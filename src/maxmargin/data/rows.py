@@ -55,7 +55,7 @@ class Spans(NamedTuple):
 Rows = Dense | Csr
 
 CACHE_LINE = 64  # Bytes.
-FETCHED_LINES = 16  # Of a dense row: after that the hardware prefetcher continues.
+FETCHED_LINES = 16  # Most cache lines of a dense row to prefetch: after that the hardware prefetcher continues.
 
 # Unsigned indices: Numba need not check whether they are negative and count from the end.
 ONE, TWO, THREE, FOUR = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
@@ -285,7 +285,7 @@ def part_of_rows(rows: Rows, start: int, stop: int) -> Rows:
 
 
 def matrix_of(rows: Rows, kind: str = "csr_array") -> Any:
-    """Rows as users know them: an array, or of that sparse kind of SciPy, without a copy of the values."""
+    """Return the rows as an array, or as a SciPy sparse matrix of class `kind`, without a copy of the values."""
     if isinstance(rows, Dense):
         return rows.values
     from scipy import sparse

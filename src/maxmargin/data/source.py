@@ -1,11 +1,11 @@
 """Sources of rows on disk: files, read one block of rows at a time, in as many passes as needed.
 
     for block in source.blocks():           a pass over all rows, from the first to the last
-    for block in source.blocks(place):      from the block on that begins there: `block.next` of the one before
-    source.block_at(place)                  that block alone, where files can be read in any order
+    for block in source.blocks(place):      the same from the block at `place` on, the `block.next` of the one before
+    source.block_at(place)                  the block at `place` alone, if blocks can be read in any order
 
-A source holds no more than a few blocks in memory. It knows its size in bytes and, for some kinds of file, how many
-rows and features there are. A file that is no longer what it was when the first pass began is refused.
+A source holds no more than a few blocks in memory. It knows its size in bytes and, for some formats, the number of rows
+and features. It raises an error if the file has changed since the first pass began.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from maxmargin.data.text.streams import Block, Stream, open_for, opened
 from maxmargin.errors import DataError, FileError
 from maxmargin.system.buffers import Lender
 
-AT_ONCE = 4  # blocks whose memory is kept and used again
-WASTE = 8  # kept memory is not used for a block this many times smaller
-OPEN = 64  # most files that stay open between blocks
+AT_ONCE = 4  # blocks whose memory is kept for reuse
+WASTE = 8  # kept memory is not reused if it is more than this many times too large
+OPEN = 64  # files stay open between blocks if there are at most this many
 
 
 class Place(NamedTuple):
-    """Where a block begins: in which file, how far in it (bytes, batches), behind how many of its rows and lines.
+    """The beginning of a block: file number, position in the file (bytes or batches), rows and lines before it.
 
-    `base` counts the rows of the files before that one.
+    `base` is the number of rows in the files before that one.
     """
 
     file: int = 0
@@ -44,7 +44,7 @@ class Place(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The number of the row that begins there, among all."""
+        """Number of the first row at this place, counted over all files."""
         return self.base + self.row
 
 
@@ -52,7 +52,7 @@ START = Place()
 
 
 class RowBlock(NamedTuple):
-    """Rows with their labels; the places where they and the next block begin; bytes read so far."""
+    """Rows with their labels, the places where this block and the next one begin, and the bytes read so far."""
 
     rows: Rows
     labels: np.ndarray
@@ -62,12 +62,15 @@ class RowBlock(NamedTuple):
 
     @property
     def first(self) -> int:
-        """The number of its first row."""
+        """Number of the first row, counted over all files."""
         return self.place.number
 
 
 class Facts(NamedTuple):
-    """What a file states about itself: rows, features, classes; a block file also the row number behind each block."""
+    """Statements of a file about itself: number of rows, number of features, classes.
+
+    A block file also states `ends`: the number of rows up to the end of each block.
+    """
 
     n: int
     d: int
@@ -80,57 +83,57 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What to call it in a message."""
+        """Name of the source, for messages."""
 
     @property
     def size(self) -> int:
-        """How many bytes a pass reads; 0 if that is not known."""
+        """Number of bytes that a pass reads; 0 if unknown."""
 
     @property
     def facts(self) -> Facts | None:
-        """What is known before the first pass."""
+        """Facts that are known before the first pass, or None."""
 
     @property
     def left_out(self) -> int:
-        """How many lines could not be read and were skipped, in the last pass."""
+        """Number of lines that the last pass could not read and skipped."""
 
     @property
     def bad(self) -> list[str]:
-        """What was wrong with the first of them."""
+        """Error messages of the first skipped lines."""
 
     @property
     def places(self) -> list[Place] | None:
-        """Where blocks begin, if that is known before the first pass."""
+        """Places of all blocks, if they are known before the first pass, else None."""
 
     @property
     def any_order(self) -> bool:
-        """Whether a block can be read without those before it."""
+        """Whether a block can be read without the blocks before it."""
 
     def check(self) -> None:
-        """Refuse to go on if the file has changed."""
+        """Raise if the file has changed."""
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
-        """The rows from there on."""
+        """Yield the blocks from `start` on."""
 
     def share(self, other: Any, stays_open: bool) -> None:
-        """Use the memory of another source, and keep the file open after its first block or not."""
+        """Use the memory of another source; `stays_open` says whether the file stays open between blocks."""
 
     def expect(self, place: Place) -> None:
-        """The block that begins there will be read soon: the system may fetch it meanwhile."""
+        """Announce that the block at `place` will be read soon, so that the system may fetch it meanwhile."""
 
     def block_at(self, place: Place) -> RowBlock:
-        """The block that begins there."""
+        """Return the block at `place`."""
 
 
 @dataclass
 class Unchanged:
-    """A file as it was at first. Readers check before and after a pass that it has not changed."""
+    """The state of a file when it was first seen. Readers check before and after a pass that it has not changed."""
 
     path: Path
     seen: tuple[int, int, int] | None = field(default=None, repr=False)
 
     def check(self) -> int:
-        """The size of the file, if it is still the same; 0 for a pipe, which can be read only once."""
+        """Return the size of the file, 0 for a pipe, which can be read only once; raise if the file has changed."""
         try:
             status = self.path.stat()
         except OSError as error:
@@ -146,7 +149,7 @@ class Unchanged:
 
 @dataclass
 class OneFile:
-    """The base of sources of one file: its name, its size, and the check that it does not change."""
+    """Base class of sources of one file: its name, its size, and the check that it does not change."""
 
     path: Path
 
@@ -154,13 +157,13 @@ class OneFile:
         self.unchanged = Unchanged(self.path)
         self.size = self.unchanged.check()
         self.left_out, self.bad = 0, list[str]()
-        self.streams: list[Stream] = []  # open, and not in use
+        self.streams: list[Stream] = []  # open streams that are not in use
         self.stays_open = True
         self.lender, self.spare = Lender(AT_ONCE, WASTE), list[Block]()
 
     @contextmanager
     def stream(self) -> Iterator[Stream]:
-        """The open file. It stays open for the next caller; concurrent threads get one each."""
+        """Provide the open file. It stays open for the next caller; concurrent threads get one each."""
         if not self.stays_open:
             with opened(self.path) as stream:
                 yield stream
@@ -173,22 +176,22 @@ class OneFile:
         self.streams.append(stream)
 
     def share(self, other: Any, stays_open: bool) -> None:
-        """Use the memory of another source: of several files, few blocks are in use at any time."""
+        """Use the memory of another source: when there are several files, few blocks are in use at any time."""
         self.stays_open = stays_open
         if isinstance(other, OneFile):
             self.lender, self.spare = other.lender, other.spare
 
     @property
     def name(self) -> str:
-        """The file."""
+        """Path of the file."""
         return str(self.path)
 
     def check(self) -> None:
-        """Refuse to go on if the file has changed."""
+        """Raise if the file has changed."""
         self.unchanged.check()
 
     def expect(self, place: Place) -> None:
-        """Ask the system to fetch the bytes of that block, where it takes such requests."""
+        """Ask the system to fetch the bytes of the block, if it supports such requests."""
         start, size = self.bytes_at(place)
         if size and hasattr(os, "posix_fadvise"):
             with suppress(OSError):
@@ -199,7 +202,7 @@ class OneFile:
                     os.close(file)
 
     def bytes_at(self, place: Place) -> tuple[int, int]:
-        """Where the bytes of a block begin, and about how many they are; none if that is not known."""
+        """Return the offset of a block in bytes and its approximate size; (0, 0) if unknown."""
         return 0, 0
 
 
@@ -220,7 +223,7 @@ class Several:
 
     @property
     def name(self) -> str:
-        """The first, and how many more there are."""
+        """Name of the first file, and the number of further files."""
         return f"{self.parts[0].name} and {len(self.parts) - 1} more"
 
     @property
@@ -239,17 +242,17 @@ class Several:
 
     @property
     def left_out(self) -> int:
-        """Skipped lines of all files."""
+        """Number of skipped lines in all files."""
         return sum(part.left_out for part in self.parts)
 
     @property
     def bad(self) -> list[str]:
-        """What was wrong with skipped lines, over all files."""
+        """Error messages of skipped lines in all files."""
         return [line for part in self.parts for line in part.bad]
 
     @property
     def places(self) -> list[Place] | None:
-        """Not known."""
+        """None: the places are not known."""
         return None
 
     @property
@@ -263,7 +266,7 @@ class Several:
             part.check()
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
-        """All rows of all files from there on."""
+        """Yield the blocks of all files from `start` on."""
         place = start
         for number in range(start.file, len(self.parts)):
             end = place
@@ -274,16 +277,16 @@ class Several:
             place = Place(number + 1, base=end.number)
 
     def expect(self, place: Place) -> None:
-        """Announce the block to the file that holds it."""
+        """Announce the block to the file that contains it."""
         self.parts[place.file].expect(place._replace(file=0, base=0))
 
     def block_at(self, place: Place) -> RowBlock:
-        """The block that begins there, in the file that holds it."""
+        """Return the block at `place`, from the file that contains it."""
         block = self.parts[place.file].block_at(place._replace(file=0, base=0))
         return self.placed(block, place.file, place.base)
 
     def placed(self, block: RowBlock, number: int, base: int) -> RowBlock:
-        """A block with its place among all files; tables must have the same columns."""
+        """Return a block with its place among all files; raise if two tables have different columns."""
         names = [getattr(self.parts[k], "names", None) for k in (0, number)]
         if names[1] is not None and names[0] is not None and names[0] != names[1]:
             other = self.parts[0].name

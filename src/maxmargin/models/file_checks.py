@@ -13,7 +13,7 @@ from maxmargin.system.budget import shown_size
 from maxmargin.system.file_checks import REAL, checked_array, real, section, short, size
 
 LABEL_TYPE = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f[248]|U[0-9]{1,9})")
-LABEL_BYTES = 1 << 24  # Text labels may take this much, or as much as their longest label needs.
+LABEL_BYTES = 1 << 24  # Text labels may take this many bytes, or as many as the longest label needs.
 
 
 def centre_in(tensors: dict[str, np.ndarray], d: int, name: str = "centre") -> np.ndarray | None:

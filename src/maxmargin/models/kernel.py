@@ -189,7 +189,7 @@ def kernel_model_of(
     sigmoids: np.ndarray | None = None,
     centre: np.ndarray | None = None,
 ) -> KernelModel:
-    """The support vectors of all pairs of classes, those of each class together."""
+    """Build a model from the outcomes of all pairs of classes. Support vectors are grouped by class."""
     used = np.any([part.w != 0.0 for part in parts], axis=0)
     support = np.concatenate([np.flatnonzero(used & (codes == c)) for c in range(len(classes))])
     place = {pair: k for k, pair in enumerate(combinations(range(len(classes)), 2))}

@@ -24,7 +24,7 @@ from maxmargin.system.threads import thread_count
 
 KIND = "kernel function"
 ONE_CLASS = "one-class"
-BOUNDARY_TOLERANCE = 1e-9  # Times |b|: smaller values of a one-class model are rounding errors and count as 0.
+BOUNDARY_TOLERANCE = 1e-9  # One-class values up to this times |b| are rounding errors and count as 0.
 
 
 @dataclass(eq=False)
@@ -115,7 +115,7 @@ def kernel_function(path: str | Path, tensors: dict[str, np.ndarray], metadata: 
 def kernel_function_of(
     rows: Rows, kernel: Kernel, outcome: Outcome, training: dict[str, Any], centre: np.ndarray | None = None
 ) -> KernelFunction:
-    """The support vectors of one outcome."""
+    """Build a model from the outcome of training: its support vectors are the rows with nonzero coefficients."""
     support = np.flatnonzero(outcome.w)
     vectors, b = picked_vectors(rows, support, kernel), float(outcome.b)
     return KernelFunction(

@@ -3,11 +3,11 @@
 svm_type c_svc                    or nu_svc, one_class, epsilon_svr, nu_svr
 kernel_type rbf                   linear, polynomial, rbf, sigmoid or precomputed; then its degree, gamma, coef0
 nr_class 3, total_sv 40
-rho 0.1 0.2 0.3                   −b of the pairs, or of the function
+rho 0.1 0.2 0.3                   −b of each pair, or of the function
 label 1 2 3                       whole numbers, in the order of the pairs
-probA -1 -2 -3, probB 0 0 0       of the pairs, where there are probabilities
-nr_sv 10 20 10                    support vectors of each class
-SV                                a line each: its coefficients, then index:value, counted from 1
+probA -1 -2 -3, probB 0 0 0       A and B of each pair, if the model has probabilities
+nr_sv 10 20 10                    number of support vectors of each class
+SV                                then a line for each: its coefficients, then index:value, indices from 1
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ TYPES = {"C-SVC": "c_svc", "nu-SVC": "nu_svc"}
 FUNCTIONS = {"one-class": "one_class", "epsilon-SVR": "epsilon_svr", "nu-SVR": "nu_svr"}
 FORMULATIONS = {name: formulation for formulation, name in (TYPES | FUNCTIONS).items()}
 FIRST = b"svm_type"
-LONGEST_REASON = 120  # characters
+LONGEST_REASON = 120  # most characters of an error message that are shown
 LARGEST_INDEX = 2**31 - 1  # as in LIBSVM, whose indices are int
 
 
 def is_libsvm_model(path: str | Path) -> bool:
-    """Whether a file begins as LIBSVM's models do."""
+    """Whether a file begins like a LIBSVM model."""
     return beginning(path, len(FIRST)) == FIRST
 
 
 def write_libsvm_model(model: KernelModel | KernelFunction, path: str | Path, force: bool = False) -> None:
-    """Write a kernel model for LIBSVM, atomically; it replaces only such a model, with `force` any file."""
+    """Write a kernel model for LIBSVM, atomically. Only a LIBSVM model is replaced, unless `force` is true."""
     check_replaces(path, "a LIBSVM model", is_libsvm_model, force)
     if not isinstance(model, (KernelModel, KernelFunction)):
         raise ParameterError(
@@ -57,7 +57,7 @@ def write_libsvm_model(model: KernelModel | KernelFunction, path: str | Path, fo
 
 
 def class_lines(model: KernelModel) -> list[str]:
-    """All lines before the support vectors of a classifier."""
+    """Return all lines before the support vectors of a classifier."""
     labels = model.classes
     if labels.dtype.kind not in "iuf" or not np.array_equal(labels, np.round(labels.astype(float))):
         raise ParameterError("LIBSVM knows whole numbers as labels only: save as safetensors, or number the classes")
@@ -74,13 +74,13 @@ def class_lines(model: KernelModel) -> list[str]:
 
 
 def function_lines(model: KernelFunction) -> list[str]:
-    """All lines before the support vectors of a function."""
+    """Return all lines before the support vectors of a regression or one-class model."""
     first = first_lines(FUNCTIONS[model.formulation], model.kernel)
     return [*first, "nr_class 2", f"total_sv {len(model.support)}", f"rho {-model.intercept + 0.0!r}"]
 
 
 def first_lines(kind: str, kernel: Kernel) -> list[str]:
-    """What it is, and its kernel."""
+    """Return the lines that name the SVM type and the kernel."""
     if kernel.name not in LIBSVM_NAMES:
         raise ParameterError(f"LIBSVM knows no kernel {kernel.name!r}: save as safetensors")
     names = ("degree", "gamma", "coef0")
@@ -92,7 +92,7 @@ def first_lines(kind: str, kernel: Kernel) -> list[str]:
 
 
 def vector_lines(model: KernelModel | KernelFunction) -> list[list[str]]:
-    """A line for each support vector; of a precomputed kernel its row number, counted from 1."""
+    """Return a line for each support vector, as words; with a precomputed kernel it has the row number, from 1."""
     coefficients = np.atleast_2d(model.dual_coef if isinstance(model, KernelModel) else model.coefficients)
     lines = [[repr(value) for value in column] for column in coefficients.T.tolist()]
     if isinstance(model.kernel, Precomputed):
@@ -101,7 +101,7 @@ def vector_lines(model: KernelModel | KernelFunction) -> list[list[str]]:
 
 
 def pairs_of(rows: Any, i: int) -> list[str]:
-    """index:value of what a row holds."""
+    """Return index:value of each stored value of row i, or of each nonzero value if the rows are dense."""
     if isinstance(rows, Dense):
         columns = np.flatnonzero(rows.values[i])
         values = rows.values[i, columns]
@@ -112,7 +112,7 @@ def pairs_of(rows: Any, i: int) -> list[str]:
 
 
 def read_libsvm_model(path: str | Path) -> KernelModel | KernelFunction:
-    """Read a model that LIBSVM wrote. It has no certificate: nothing is known of its optimum."""
+    """Read a model written by LIBSVM. Its certificate is infinite: nothing is known about its optimality."""
     try:
         lines = Path(path).read_text("ascii").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -131,13 +131,13 @@ def read_libsvm_model(path: str | Path) -> KernelModel | KernelFunction:
 
 
 def short(error: BaseException) -> str:
-    """What an error says, not too long: the file may hold anything."""
+    """Format an error for a message, shortened: the file may contain anything."""
     text = " ".join(str(error).split())
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 3] + "..."
 
 
 def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[str]]) -> KernelModel | KernelFunction:
-    """The model of its facts and lines."""
+    """Build a model from the header `facts` and the lines of the support vectors."""
     kind = facts["svm_type"][0]
     if kind not in FORMULATIONS:
         raise FileError(f"{path}: svm_type {kind} is not known")
@@ -170,7 +170,7 @@ def classifier(
     kernel: Kernel,
     training: dict[str, Any],
 ) -> KernelModel:
-    """The model of pairs, its classes put in order."""
+    """Build a classifier, with sorted classes."""
     labels = np.array([int(word) for word in facts["label"]], dtype=np.int64)
     k, counts = len(labels), np.array([int(word) for word in facts["nr_sv"]], dtype=np.int64)
     rho, total = finite(facts["rho"], "rho"), len(support)
@@ -197,7 +197,7 @@ def classifier(
 
 
 def sigmoids_in_order(facts: dict[str, list[str]], order: np.ndarray) -> np.ndarray | None:
-    """A and B of the pairs for the classes in another order: a pair that is turned changes the sign of its B."""
+    """Return A and B of the pairs for the classes in sorted order. A swapped pair changes the sign of its B."""
     if "probA" not in facts or "probB" not in facts:
         return None
     found = np.array([finite(facts[name], name) for name in ("probA", "probB")]).T
@@ -212,7 +212,7 @@ def sigmoids_in_order(facts: dict[str, list[str]], order: np.ndarray) -> np.ndar
 def in_order(
     coefficients: np.ndarray, b: np.ndarray, owner: np.ndarray, order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients and b for the classes in another order: a pair that is turned changes its sign."""
+    """Return coefficients and b for the classes in sorted order. A swapped pair changes its signs."""
     turned, offsets = np.empty_like(coefficients), np.empty_like(b)
     for place, ((i, j), pair, sign) in enumerate(pairs_in_order(order)):
         offsets[place] = sign * b[pair]
@@ -225,7 +225,7 @@ def in_order(
 
 
 def pairs_in_order(order: np.ndarray) -> Iterator[tuple[tuple[int, int], int, float]]:
-    """The pairs of classes in their new order: each with its old place, and −1 if it is turned."""
+    """Yield each pair of classes in the new order with its old position, and −1 if it is swapped, else 1."""
     places = {pair: place for place, pair in enumerate(combinations(range(len(order)), 2))}
     for i, j in places:
         first, second = int(order[i]), int(order[j])
@@ -233,7 +233,7 @@ def pairs_in_order(order: np.ndarray) -> Iterator[tuple[tuple[int, int], int, fl
 
 
 def kernel_of_facts(path: str | Path, facts: dict[str, list[str]]) -> Kernel:
-    """The kernel that the header names."""
+    """Return the kernel that the header names."""
     name = facts["kernel_type"][0]
     degree, gamma, coef0 = (
         float(finite(facts.get(fact, [usual])[:1], fact)[0])
@@ -252,7 +252,7 @@ def kernel_of_facts(path: str | Path, facts: dict[str, list[str]]) -> Kernel:
 
 
 def vectors_of_lines(lines: list[list[str]], kernel: Kernel) -> tuple[Csr, np.ndarray]:
-    """Support vectors as sparse rows, and their row numbers, which are known for a precomputed kernel only."""
+    """Return support vectors as sparse rows, and their row numbers, which are known for a precomputed kernel only."""
     pairs = [[(int(index), float(value)) for index, value in (word.split(":") for word in line)] for line in lines]
     if isinstance(kernel, Precomputed):
         if any(len(line) != 1 or line[0][0] != 0 or line[0][1] != int(line[0][1]) for line in pairs):
@@ -273,7 +273,7 @@ def vectors_of_lines(lines: list[list[str]], kernel: Kernel) -> tuple[Csr, np.nd
 
 
 def check_indices(indices: list[int], number: int) -> None:
-    """Refuse indices that do not increase, or that LIBSVM cannot have written."""
+    """Raise if indices do not increase, or if LIBSVM cannot have written them."""
     if not indices:
         return
     if indices[0] < 1:
@@ -285,7 +285,7 @@ def check_indices(indices: list[int], number: int) -> None:
 
 
 def finite(found: list[str], name: str) -> np.ndarray:
-    """Numbers of the header."""
+    """Parse numbers of the header; raise if one is not finite."""
     numbers = np.array([float(word) for word in found])
     if not np.all(np.isfinite(numbers)):
         raise ValueError(f"{name} holds a number that is not finite")

@@ -168,12 +168,12 @@ class LinearModel:
         write_tensors(path, KIND, self.tensors(), self.metadata())
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """The arrays of the model file."""
+        """Return the arrays of the model file."""
         centre = {} if self.centre is None else {"centre": self.centre}
         return {"w": self.w, "b": self.b, "support": self.support, "dual_coef": self.dual_coef, **centre}
 
     def metadata(self) -> dict[str, Any]:
-        """The metadata of the model file."""
+        """Return the metadata of the model file."""
         return {
             "classes": self.classes.tolist(),
             "class_type": self.classes.dtype.str,

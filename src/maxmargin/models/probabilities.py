@@ -15,12 +15,12 @@ import numpy as np
 
 from maxmargin.problems.losses import sigmoid
 
-FOLDS = 5  # Of the cross-validation, as in LIBSVM.
-NEWTON_STEPS = 100  # At most, as in LIBSVM.
-GRADIENT_TOLERANCE = 1e-10  # For each example: the fit ends when the gradient is this small.
+FOLDS = 5  # Folds of the cross-validation, as in LIBSVM.
+NEWTON_STEPS = 100  # Most Newton steps, as in LIBSVM.
+GRADIENT_TOLERANCE = 1e-10  # The fit ends when the gradient is at most this, times the number of examples.
 SHORTEST_STEP = 1e-10  # The line search gives up below this step, as in LIBSVM.
-HESSIAN_RIDGE = 1e-12  # Relative to the trace; equal decision values make the Hessian singular.
-LEAST_PROBABILITY = 1e-7  # Of a class in a pair, as in LIBSVM.
+HESSIAN_RIDGE = 1e-12  # Relative to the trace of the Hessian, which equal decision values make singular.
+LEAST_PROBABILITY = 1e-7  # Least probability of a class in a pair, as in LIBSVM.
 NUMBERS_AT_ONCE = 1 << 21  # Entries of linear systems in memory at once: 16 MB.
 
 

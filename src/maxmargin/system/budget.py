@@ -32,15 +32,15 @@ UNCHECKED_BYTES = 1 << 26  # Vectors of features up to this size are allowed wit
 
 # Fractions of the memory limit.
 RESERVE = 0.1  # For allocations that the plan does not include.
-MOST_DUAL = 0.25  # Dual variables that take more go to a file.
-HELD = 0.05  # The part of that file that is held in memory.
+MOST_DUAL = 0.25  # Dual variables that take more than this go to a file.
+HELD = 0.05  # Part of the dual variables in a file that is held in memory.
 LEAST_FOR_ROWS_WITH_DUAL = 0.25  # Dual variables also go to a file if they leave less than this for rows.
 LEAST_FOR_ROWS = 0.05  # A plan that leaves less than this for rows is refused.
 LINES_PER_LIMIT = 8  # A line may take 1/8: its text, its values and their copy in the cache take 8 times its bytes.
 BATCHES_PER_LIMIT = 2  # A record batch may take 1/2.
 
 BLOCKS = 24  # Blocks in memory at once: text, parsed rows and rows that wait for the solver.
-PARSERS = 4  # The most parsing threads; each holds some of these blocks.
+PARSERS = 4  # The most parsing threads; each holds some of the blocks.
 MOST_EXAMPLE = 0.25  # Fraction of the free memory that one dense example of a kernel may take.
 
 
@@ -76,7 +76,7 @@ class Budget:
         return self.total >= HUGE_PAGES_FROM
 
     def parsers(self, threads: int) -> int:
-        """The number of parsing threads besides the reader; 0 if the blocks would be too small."""
+        """Return the number of parsing threads besides the reader; 0 if the blocks would be too small."""
         return int(min(threads, PARSERS, self.total // BYTES_PER_PARSER))
 
     def on_disk(self, n: float, d: int) -> bool:
@@ -101,15 +101,15 @@ class Budget:
         return self.planned(n, d) >= LEAST_FOR_ROWS * self.total
 
     def planned(self, n: float, d: int) -> float:
-        """The bytes left for rows, with the dual variables in memory or in a file."""
+        """Return the bytes left for rows, with the dual variables in memory or in a file."""
         return self.left(n, d, HELD * self.total if self.on_disk(n, d) else EXAMPLE_BYTES * n)
 
     def left(self, n: float, d: int, variables: float) -> float:
-        """The bytes left for rows if the dual variables take `variables` bytes."""
+        """Return the bytes left for rows if the dual variables take `variables` bytes."""
         return (1.0 - RESERVE) * self.total - BLOCKS * self.block - FEATURE_BYTES * d - FLAG_BYTES * n - variables
 
     def least(self, n: float, d: int, row: int = 0) -> int:
-        """Roughly the smallest limit for n rows, d features and a single row of `row` bytes."""
+        """Return roughly the smallest limit for n rows, d features and a single row of `row` bytes."""
         total = float(LEAST)
         while not (Budget(int(total)).holds(n, d) and Budget(int(total)).planned(n, d) >= 2 * row):
             total *= 1.1

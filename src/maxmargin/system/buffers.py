@@ -131,7 +131,7 @@ def tidy() -> None:
 
 
 def release(array: np.ndarray, size: int) -> None:
-    """Return the memory of a `reserved` array after its first `size` numbers; these become 0 again."""
+    """Release the memory of a `reserved` array after its first `size` numbers; the rest becomes 0 again."""
     memory = memory_of(array)
     start = -(-size * array.itemsize // mmap.PAGESIZE) * mmap.PAGESIZE
     if isinstance(memory, mmap.mmap) and hasattr(memory, "madvise") and start < len(memory):

@@ -81,7 +81,7 @@ def has_file(function: Callable[..., Any]) -> bool:
 class Forgiving:
     """Numba's cache without its exceptions: unreadable code is compiled again, unwritable code is not cached.
 
-    Code for a NamedTuple from outside the package is not cached: the digest does not cover the file it comes from.
+    Code for a NamedTuple from outside the package is not cached: the digest does not cover its source file.
     """
 
     def __init__(self, kept: Any) -> None:
@@ -105,12 +105,12 @@ class Forgiving:
 
 
 def is_covered(signature: Any) -> bool:
-    """Whether the digest covers whatever the code for these types was compiled from."""
+    """Whether the digest covers all sources of the code that was compiled for these types."""
     return all(kind.__module__.partition(".")[0] == "maxmargin" for one in signature for kind in named_tuples(one))
 
 
 def named_tuples(kind: Any) -> Iterator[type]:
-    """The NamedTuples in a Numba type, those inside of others too."""
+    """Yield the NamedTuples in a Numba type, including nested ones."""
     if isinstance(kind, numba.types.BaseNamedTuple):
         yield kind.instance_class
     for inner in kind.types if isinstance(kind, numba.types.BaseTuple) else ():

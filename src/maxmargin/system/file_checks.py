@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-LARGEST_SIZE = 2**62  # Of a number of features or examples; the largest index that data files may have.
+LARGEST_SIZE = 2**62  # Largest number of features or examples, and largest index in data files.
 REAL = (np.float64,)
 NARROW_REAL = (np.float32, np.float64)
 WHOLE = (np.int32, np.int64)

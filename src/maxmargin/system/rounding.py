@@ -25,7 +25,7 @@ def gamma(k: float) -> float:
 
 
 def additions_of_sum(count: int) -> int:
-    """Return the most additions that a term takes part in in numpy.sum of a contiguous array.
+    """Return the most additions that a term undergoes in numpy.sum of a contiguous array.
 
     numpy.sum adds blocks of 128 numbers, then their sums pairwise.
     """

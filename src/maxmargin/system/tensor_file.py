@@ -12,8 +12,8 @@ import numpy as np
 from maxmargin.errors import FileError
 from maxmargin.system.atomic_files import beginning, replacing
 
-VERSION = 1  # Of the file format.
-KEY = "maxmargin"  # Of the header in the safetensors metadata.
+VERSION = 1  # Version of the file format.
+KEY = "maxmargin"  # Key of the header in the safetensors metadata.
 ALIGNMENT = 8  # Bytes: the arrays start at a multiple of the largest item size.
 LONGEST_HEADER = 100_000_000  # Bytes; the limit of the safetensors format.
 TYPES = {

@@ -84,7 +84,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def libraries() -> Any:
-    """Return a controller of the libraries with their own threads. SciPy loads another one when first used."""
+    """Return a controller of the libraries with their own threads. SciPy loads a further library when first used."""
     return libraries_beside("scipy.linalg" in sys.modules)
 
 
@@ -195,7 +195,7 @@ def in_order(function: Callable[[A], B], items: Iterable[A], helpers: int) -> Ge
 
 
 def wait_for(begun: Sequence[Future]) -> None:
-    """Wait until all have ended, even after an interrupt: they write to arrays of the caller."""
+    """Wait until all futures have ended, even after an interrupt: they write to arrays of the caller."""
     try:
         wait(begun)
     except BaseException:

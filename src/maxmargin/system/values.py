@@ -32,5 +32,5 @@ def check_column(name: str, value: Any) -> None:
 
 
 def same_class(one: type, other: type) -> bool:
-    """Whether two classes are one, defined again perhaps, as by a cell of a notebook that is run twice."""
+    """Whether two classes have the same name and module: a notebook cell that is run twice defines its class anew."""
     return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)

@@ -1,11 +1,11 @@
-"""Contract checks for whoever adds a loss, a kernel or a solver.
+"""Contract checks for new losses, kernels and solvers.
 
-    check_loss(loss)        its slope, its dual term, and that compiled code agrees with both
-    check_kernel(kernel)    symmetric, definite where it says so, and within its error bound
+    check_loss(loss)        slope and dual term are correct, and compiled code agrees with both
+    check_kernel(kernel)    symmetric, positive semidefinite if declared, and within its error bound
     check_solver(solver)    reaches its tolerance, keeps weak duality, can be resumed, and refuses with a way out
 
-Each raises an AssertionError that says what does not hold, and for which numbers. The library's own tests run them
-over its tables of losses, kernels and solvers. docs/extending.md shows them at work.
+Each raises an AssertionError that names the violated property and the values. The library's own tests run them over
+its tables of losses, kernels and solvers. docs/extending.md shows how to use them.
 
 Examples
 --------

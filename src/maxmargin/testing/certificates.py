@@ -1,4 +1,4 @@
-"""A certificate is a theorem: what must hold at every one of them, whatever the solver did."""
+"""Checks of a certificate: properties that every certificate has, with any solver."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from maxmargin.problems.linear import Problem
 from maxmargin.testing.checks import check
 
 SMALLEST = 1e-300
-BALANCE = 1e-9  # of Σ|α|: how far a sum of α may be from where it must be
+BALANCE = 1e-9  # tolerance of the equality constraints, relative to Σ|α|
 
 
 def check_certificate(problem: Problem | KernelProblem, found: Certified) -> None:
-    """Check weak duality, that the dual point is in its box, and that its sums are what they must be."""
-    check(not found.certificate.gap < 0.0, f"weak duality fails: {found.certificate}")  # NaN where a run diverges
+    """Check weak duality, and that the dual point satisfies its box and equality constraints."""
+    check(not found.certificate.gap < 0.0, f"weak duality fails: {found.certificate}")  # NaN if a run diverges
     if isinstance(problem, KernelProblem):
         check_kernel_point(problem, found.alpha)
     else:
@@ -23,7 +23,7 @@ def check_certificate(problem: Problem | KernelProblem, found: Certified) -> Non
 
 
 def check_linear_point(problem: Problem, alpha: np.ndarray) -> None:
-    """0 ≤ α ≤ U, and Σ αy = 0 where the bias is free; without a ridge the bound pays for what is left."""
+    """Check 0 ≤ α ≤ U, and Σ αy = 0 if the bias is free. Without a ridge, the dual bound covers the residual."""
     check(np.all(alpha >= 0), f"α is below 0: {alpha.min()}")
     check(np.all(alpha <= problem.loss.upper(problem.C)), "α is above its box")
     if problem.bias == "free" and problem.ridge:
@@ -32,7 +32,7 @@ def check_linear_point(problem: Problem, alpha: np.ndarray) -> None:
 
 
 def check_kernel_point(problem: KernelProblem, beta: np.ndarray) -> None:
-    """Lo ≤ β ≤ hi, and the sum of each group is what the formulation asks for."""
+    """Check lo ≤ β ≤ hi, and that the sum of each group is that of the formulation."""
     formulation = problem.formulation
     check(np.all((beta >= formulation.lo) & (beta <= formulation.hi)), "β is outside its box")
     for group, expected in enumerate(formulation.sums):

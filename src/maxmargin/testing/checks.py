@@ -1,4 +1,4 @@
-"""How a check fails: with an AssertionError that says what was expected, under `python -O` too."""
+"""Functions that raise an AssertionError with the expected values, also under `python -O`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 
 def check(holds: Any, message: str) -> None:
-    """Raise an AssertionError with that message unless the condition holds."""
+    """Raise an AssertionError with the message unless the condition holds."""
     if not holds:
         raise AssertionError(message)
 
 
 def check_close(found: Any, expected: Any, what: str, rtol: float = 0.0, atol: float = 0.0) -> None:
-    """Raise an AssertionError with both values where they differ by more than both tolerances allow."""
+    """Raise an AssertionError with both values if they differ by more than the larger of the two tolerances."""
     found, expected = np.asarray(found), np.asarray(expected)
     far = ~(np.abs(found - expected) <= np.maximum(atol, rtol * np.abs(expected)))
     if np.any(far):

@@ -1,4 +1,4 @@
-"""The contract of a kernel: tiles are what its definition says, symmetric, definite if promised, within its bound."""
+"""The contract of a kernel: tiles as defined, symmetric, positive semidefinite if declared, within its error bound."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from maxmargin.testing.checks import check, check_close
 
 Definition = Callable[[Any, Any], Any]
 
-INDEFINITE = 1e-10  # of the largest eigenvalue: what rounding may leave below 0
-LARGE = 100.0  # values up to which rounding errors are measured absolutely, beyond it relative to them
+INDEFINITE = 1e-10  # tolerance of negative eigenvalues, relative to the largest one
+LARGE = 100.0  # rounding errors are measured absolutely if all values are smaller, else relative to them
 
 
 def examples(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Two sets of rows, the first sparse."""
+    """Return two sets of rows, the first sparse."""
     rng = np.random.default_rng(seed)
     X, Z = rng.normal(size=(37, 6)), rng.normal(size=(11, 6))
     X[rng.random(X.shape) < 0.8] = 0.0
@@ -30,10 +30,10 @@ def examples(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_kernel(kernel: Kernel, definition: Definition | None = None) -> None:
-    """Check what training, certificates and model files rely on.
+    """Check the properties that training, certificates and model files rely on.
 
-    `definition`, if given, is K(X, Z) for arrays of rows, written with plain NumPy: then tiles and the error bound are
-    compared with it, in higher precision.
+    `definition`, if given, computes K(X, Z) for arrays of rows with plain NumPy. Tiles are then compared with it, and
+    the error bound is checked against it in higher precision.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def check_kernel(kernel: Kernel, definition: Definition | None = None) -> None:
     from scipy import sparse
 
     X, Z = examples()
-    if not kernel.by_products and not isinstance(kernel, Custom):  # a matrix: rows are looked up, not multiplied
+    if not kernel.by_products and not isinstance(kernel, Custom):  # precomputed: rows are looked up, not multiplied
         X = Z = X @ X.T
     check_symmetric(kernel, X)
     check_diagonal(kernel, X)
@@ -52,12 +52,12 @@ def check_kernel(kernel: Kernel, definition: Definition | None = None) -> None:
         for storage in (np.asarray, sparse.csr_matrix):
             check_tiles(kernel, definition(X, Z), storage(X), storage(Z), np.float32)
             check_tiles(kernel, definition(X, Z), storage(X), storage(Z), np.float64)
-        if kernel.by_products:  # a matrix or a function of the caller counts as exact
+        if kernel.by_products:  # a precomputed matrix or a custom function counts as exact
             check_error(kernel, definition, X, Z)
 
 
 def check_symmetric(kernel: Kernel, X: np.ndarray) -> None:
-    """K(x, z) = K(z, x); and positive semidefinite where the kernel says so."""
+    """Check K(x, z) = K(z, x), and that K is positive semidefinite if the kernel declares it."""
     K = matrix(kernel, points_of(take(X), as_given=not kernel.by_products))
     check_close(K, K.T, f"{kernel} is not symmetric", atol=1e-13 * size_of(K))
     if kernel.definite:
@@ -66,7 +66,7 @@ def check_symmetric(kernel: Kernel, X: np.ndarray) -> None:
 
 
 def check_diagonal(kernel: Kernel, X: np.ndarray) -> None:
-    """The diagonal is the kernel of each example with itself."""
+    """Check that the diagonal is the kernel of each example with itself."""
     points = points_of(take(X), as_given=not kernel.by_products)
     K = matrix(kernel, points)
     check_close(kernel.diagonal(points), np.diag(K), f"diagonal of {kernel}", atol=1e-13 * size_of(K))
@@ -75,7 +75,7 @@ def check_diagonal(kernel: Kernel, X: np.ndarray) -> None:
 def check_tiles(
     kernel: Kernel, expected: np.ndarray, X: Any, Z: Any, dtype: type, rng: np.random.Generator | None = None
 ) -> None:
-    """Tiles of K, and sums over them, are those of the definition, in float32 and float64, dense and sparse."""
+    """Check that tiles of K and sums over them match `expected`, for values of type `dtype`."""
     many, few = (points_of(take(A), dtype=dtype, as_given=not kernel.by_products) for A in (X, Z))
     out: np.ndarray = np.empty((len(few), len(many)), dtype)
     rows_of_kernel(kernel, few, many, out, threads=2)
@@ -89,7 +89,7 @@ def check_tiles(
 
 
 def check_error(kernel: Kernel, definition: Definition, X: np.ndarray, Z: np.ndarray) -> None:
-    """The bound on rounding errors is above what they are, at rows of very different lengths too."""
+    """Check that the error bound exceeds the rounding errors, also for rows of very different norms."""
     for scale in (1.0, 30.0, 1e-3):
         many, few = (points_of(take(scale * A), as_given=not kernel.by_products) for A in (X, Z))
         found = np.empty((len(few), len(many)))
@@ -104,19 +104,19 @@ def check_error(kernel: Kernel, definition: Definition, X: np.ndarray, Z: np.nda
 
 
 def check_metadata(kernel: Kernel) -> None:
-    """What a model file says of the kernel gives it back."""
+    """Check that the metadata in a model file restore the kernel."""
     if not isinstance(kernel, Custom):
         found = kernel_of(json.loads(json.dumps(kernel_metadata(kernel))))
         check(found == kernel, f"{kernel} comes back from a file as {found}")
 
 
 def size_of(K: np.ndarray) -> float:
-    """What rounding errors of such values are measured by."""
+    """Return the scale relative to which rounding errors of these values are measured."""
     return max(float(np.abs(K).max()) / LARGE, 1.0)
 
 
 def matrix(kernel: Kernel, points: Points) -> np.ndarray:
-    """K of all pairs."""
+    """Return K of all pairs."""
     K = np.empty((len(points), len(points)))
     rows_of_kernel(kernel, points, points, K)
     return K

@@ -1,8 +1,8 @@
 """The contract of a loss.
 
-Whole-array forms: slope and curvature are derivatives, the value is convex and never rises, Fenchel–Young holds with
-the dual term, with equality at the best response. Compiled verbs: each agrees with the whole-array forms, or with a
-search that knows only the definition of its objective.
+Methods for arrays: slope and curvature are derivatives, the value is convex and never increases, and the Fenchel–Young
+inequality holds with the dual term, with equality at the best response. Compiled functions: each agrees with the
+methods for arrays, or with a search that uses only the definition of its objective.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from maxmargin.testing.checks import check, check_close
 MARGINS = np.linspace(-5, 5, 1001)
 SAMPLES = 60
 EXTREME = (1.0, 0.0, 800.0, -800.0)
-KINKS = 10  # of the margins above: more would mean that the derivative is wrong, not that it jumps
-JUMP = 1e-3  # one-sided differences that differ by more stand on the two sides of a kink
-BESIDE = 1e-9  # of a margin: on the other side of a kink
+KINKS = 10  # most kinks among MARGINS: more mean that the derivative is wrong, not that it jumps
+JUMP = 1e-3  # a larger difference between one-sided slopes is a kink
+BESIDE = 1e-9  # step from a kink to either side of it
 AS_GOOD_AS_INFINITE = 1e100
 
 
 def check_loss(loss: Loss, seed: int = 0) -> None:
-    """Check everything that objectives, certificates and compiled solvers rely on.
+    """Check all properties that objectives, certificates and compiled solvers rely on.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def check_loss(loss: Loss, seed: int = 0) -> None:
 
 
 def corners(loss: Loss) -> np.ndarray:
-    """Margins at which the slope or the curvature jumps."""
+    """Return the margins at which the slope or the curvature jumps."""
     jumps = [form(MARGINS + BESIDE) - form(MARGINS - BESIDE) for form in (loss.slope, loss.curvature)]
     return np.asarray(MARGINS[np.max(np.abs(jumps), axis=0) > JUMP])
 
@@ -83,7 +83,7 @@ def corners(loss: Loss) -> np.ndarray:
 def check_derivative(
     value: Callable[[np.ndarray], np.ndarray], found: np.ndarray, h: float, atol: float, what: str
 ) -> None:
-    """`found` is the derivative of `value` at MARGINS, or lies between its two slopes where these differ."""
+    """Check that `found` is the derivative of `value` at MARGINS, or lies between its one-sided slopes at a kink."""
     left, right = (value(MARGINS) - value(MARGINS - h)) / h, (value(MARGINS + h) - value(MARGINS)) / h
     kink = np.abs(left - right) > JUMP
     check(np.count_nonzero(kink) <= KINKS, f"{what} has too many kinks, as at margin {MARGINS[kink][:1]}")
@@ -94,17 +94,17 @@ def check_derivative(
 
 
 def check_slope(loss: Loss) -> None:
-    """The slope is the finite difference of the value."""
+    """Check the slope against finite differences of the value."""
     check_derivative(loss.value, loss.slope(MARGINS), 1e-6, 1e-6, f"slope of {loss.name}")
 
 
 def check_curvature(loss: Loss) -> None:
-    """The curvature is the finite difference of the slope."""
+    """Check the curvature against finite differences of the slope."""
     check_derivative(loss.slope, loss.curvature(MARGINS), 1e-5, 1e-5, f"curvature of {loss.name}")
 
 
 def check_convex(loss: Loss) -> None:
-    """The value never rises, and its slope never falls; smooth means without a jump."""
+    """Check that the value never increases, its slope never decreases, and jumps only if the loss is not smooth."""
     slopes = loss.slope(MARGINS)
     check(np.all(loss.value(MARGINS) >= 0.0), f"{loss.name} is below 0")
     check(np.all(slopes <= 0.0), f"{loss.name} rises with the margin: certificates rely on it not to")
@@ -114,14 +114,14 @@ def check_convex(loss: Loss) -> None:
 
 
 def check_declared(loss: Loss) -> None:
-    """The curvature is above 0 everywhere exactly if `strictly_convex`, and at most `largest_curvature`."""
+    """Check that the curvature is positive everywhere exactly if `strictly_convex`, and at most `largest_curvature`."""
     bends, strict = loss.curvature(MARGINS), loss.strictly_convex
     check(bool(np.all(bends > 0.0)) == bool(strict), f"{loss.name}: strictly_convex={strict} is not true")
     check(np.all(bends <= loss.largest_curvature), f"{loss.name}: its curvature exceeds largest_curvature")
 
 
 def check_zero_weight(loss: Loss) -> None:
-    """A weight of zero leaves only α = 0, worth 0; and so is α = 0 with any weight."""
+    """Check that a weight of zero allows only α = 0, and that d(0) = 0 with any weight."""
     zero, some = np.zeros(3), np.array([1e-3, 1.0, 1e3])
     check(np.all(loss.upper(zero) == 0.0), f"{loss.name}: an example without weight has a box above 0")
     check(np.all(loss.dual(zero, zero) == 0.0), f"{loss.name}: d(0) is not 0 for an example without weight")
@@ -129,14 +129,14 @@ def check_zero_weight(loss: Loss) -> None:
 
 
 def check_extreme_margins(loss: Loss) -> None:
-    """Value, slope and curvature are finite at margins of any size."""
+    """Check that value, slope and curvature are finite at margins of any size."""
     m = np.array([-1e8, -800.0, 0.0, 800.0, 1e8])
     for form in (loss.value, loss.slope, loss.curvature):
         check(np.all(np.isfinite(form(m))), f"{loss.name}: {form.__name__} is not finite at {m}")
 
 
 def check_extreme_weights(loss: Loss, C: float) -> None:
-    """Equality at the best response for weights near the ends of float64."""
+    """Check the equality at the best response for very small and very large weights."""
     m, weight = np.linspace(-3, 3, 7), np.full(7, C)
     alpha = -weight * loss.slope(m)
     dual = loss.dual(alpha, weight) - alpha * m
@@ -144,7 +144,7 @@ def check_extreme_weights(loss: Loss, C: float) -> None:
 
 
 def check_fenchel_young(loss: Loss, m: float, C: float, share: float) -> None:
-    """C ℓ(m) ≥ d(α) − α m for an α in its box."""
+    """Check C ℓ(m) ≥ d(α) − α m for an α in its box."""
     margin, weight = np.array([m]), np.array([C])
     alpha = share * np.minimum(loss.upper(weight), 100 * weight)
     surplus = (weight * loss.value(margin) - loss.dual(alpha, weight) + alpha * margin)[0]
@@ -153,7 +153,7 @@ def check_fenchel_young(loss: Loss, m: float, C: float, share: float) -> None:
 
 
 def check_equality(loss: Loss, m: float, C: float) -> None:
-    """C ℓ(m) = d(α) − α m at α = −C ℓ′(m), which is in the box."""
+    """Check C ℓ(m) = d(α) − α m at α = −C ℓ′(m), which must be in the box."""
     margin, weight = np.array([m]), np.array([C])
     alpha = -weight * loss.slope(margin)
     check(0.0 <= alpha[0] <= loss.upper(weight)[0] * (1 + 1e-12), f"{loss.name}: −Cℓ′({m}) is outside the box")
@@ -163,8 +163,8 @@ def check_equality(loss: Loss, m: float, C: float) -> None:
 
 
 def check_dual_values(loss: Loss, C: np.ndarray, share: np.ndarray) -> None:
-    """Σ d_i(α_i) as compiled is that of the whole-array form, and the boxes are the same."""
-    weights = np.array([*C, 0.0])  # and an example without weight
+    """Check that the compiled Σ d_i(α_i) and boxes equal those of the methods for arrays."""
+    weights = np.array([*C, 0.0])  # the last example has no weight
     alpha, term = np.array([*share, 0.0]) * weights, loss.dual_term(weights)
     ends = np.minimum(loss.upper(weights), AS_GOOD_AS_INFINITE)
     check(np.array_equal(np.minimum(term.U, AS_GOOD_AS_INFINITE), ends), f"{loss.name}: U of dual_term is not upper(C)")
@@ -174,7 +174,7 @@ def check_dual_values(loss: Loss, C: np.ndarray, share: np.ndarray) -> None:
 
 
 def check_dual_slope(loss: Loss) -> None:
-    """d′ as compiled is the finite difference of the whole-array dual term."""
+    """Check the compiled d′ against finite differences of the dual term for arrays."""
     C, h = np.array([2.0]), 1e-6
     for alpha in (0.1, 0.7, 1.9):
         numeric = (loss.dual(np.array([alpha + h]), C) - loss.dual(np.array([alpha - h]), C)) / (2 * h)
@@ -184,7 +184,7 @@ def check_dual_slope(loss: Loss) -> None:
 
 
 def check_response(loss: Loss, C: float, m: float) -> None:
-    """The response to a margin is the loss and its derivatives; the best response is the second of them."""
+    """Check that `response` returns the loss and its derivatives, and `best_response` the second of these values."""
     margin, term = np.array([m]), loss.dual_term(np.array([C]))
     found, what = response_of(term, 0, m), f"{loss.name}: response at m={m}, C={C}"
     expected = C * loss.value(margin)[0], -C * loss.slope(margin)[0]
@@ -195,7 +195,7 @@ def check_response(loss: Loss, C: float, m: float) -> None:
 
 
 def check_one_curvature(loss: Loss, C: float, m: float, found: float, what: str) -> None:
-    """A curvature at m is Cℓ″(m), or where ℓ″ jumps one of its two values."""
+    """Check that a curvature at m is Cℓ″(m), or one of its two values if ℓ″ jumps there."""
     here, left, right = C * loss.curvature(np.array([m, m - BESIDE, m + BESIDE]))
     sides = [here] if abs(left - right) <= JUMP * C else [left, right]
     close = [np.isclose(found, side, rtol=1e-12, atol=1e-12) for side in sides]
@@ -203,7 +203,7 @@ def check_one_curvature(loss: Loss, C: float, m: float, found: float, what: str)
 
 
 def check_softened(loss: Loss, C: float, share: float, m: float, epsilon: float) -> None:
-    """A smooth loss is asked with ε = 0, and answers as ever; another with ε > 0, and answers as `best` does."""
+    """Check that `softened` equals `response` for a smooth loss and ε = 0, and `best` for other losses and ε > 0."""
     term, alpha = loss.dual_term(np.array([C])), share * C
     if loss.smooth:
         found, what = softened_of(term, 0, m, alpha, 0.0), f"{loss.name}: softened at m={m}, α={alpha}, C={C}"
@@ -216,7 +216,7 @@ def check_softened(loss: Loss, C: float, share: float, m: float, epsilon: float)
 
 
 def check_gap(loss: Loss, C: float, share: float, m: float) -> None:
-    """The Fenchel–Young gap as compiled is the part of an example in the gap."""
+    """Check the compiled Fenchel–Young gap of an example against the methods for arrays."""
     weight, alpha = np.array([C]), np.array([share * C])
     gap = weight * loss.value(np.array([m])) - loss.dual(alpha, weight) + alpha * m
     found = gap_of(loss.dual_term(weight), 0, alpha[0], m)
@@ -224,7 +224,7 @@ def check_gap(loss: Loss, C: float, share: float, m: float) -> None:
 
 
 def check_best(loss: Loss, C: float, share: float, g: float, q: float) -> None:
-    """The best value of one variable is in its box, where the derivative of the objective crosses zero."""
+    """Check that `best` stays in the box, and returns the point where the derivative of the objective crosses zero."""
     term = loss.dual_term(np.array([C]))
     alpha, q = share * C, q / C
     high = term.U[0] if np.isfinite(term.U[0]) else alpha + (1 + abs(g)) / q
@@ -235,7 +235,7 @@ def check_best(loss: Loss, C: float, share: float, g: float, q: float) -> None:
 
 
 def check_best_pair(loss: Loss, C: np.ndarray, share: np.ndarray, s: np.ndarray, g: float, q: float) -> None:
-    """The best step of two variables stays in both boxes, where the derivative along it crosses zero."""
+    """Check that `best_pair` stays in both boxes, and returns the step where the derivative along it crosses zero."""
     term = loss.dual_term(np.asarray(C))
     (ai, aj), (si, sj) = np.asarray(share) * np.asarray(C), s
     most = min(term.U[0] - ai if si > 0 else ai, aj if sj > 0 else term.U[1] - aj)
@@ -253,7 +253,7 @@ def check_best_pair(loss: Loss, C: np.ndarray, share: np.ndarray, s: np.ndarray,
 
 
 def check_inside(loss: Loss, C: float, m: float) -> None:
-    """A variable that is well inside its box and answers its margin is not held at a bound."""
+    """Check that a best response well inside its box is not reported as held at a bound."""
     term = loss.dual_term(np.array([C]))
     alpha = best_response_of(term, 0, m)
     if 0.05 * C < alpha < 0.95 * term.U[0]:
@@ -261,7 +261,7 @@ def check_inside(loss: Loss, C: float, m: float) -> None:
 
 
 def root(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling function crosses zero in [low, high], or the end beyond which it would."""
+    """Return where a decreasing function crosses zero in [low, high], or the end beyond which it would."""
     from scipy.optimize import brentq
 
     if falling(low) <= 0:
@@ -273,47 +273,47 @@ def root(falling: Callable[[float], float], low: float, high: float) -> float:
 
 @compiled
 def best_of(term, i, alpha, g, q):
-    """`best`, to be called from Python."""
+    """Call `best` from Python."""
     return best(term, i, alpha, g, q)
 
 
 @compiled
 def best_pair_of(term, ai, aj, si, sj, g, q):
-    """`best_pair` of the first two examples, to be called from Python."""
+    """Call `best_pair` of the first two examples from Python."""
     return best_pair(term, 0, 1, ai, aj, si, sj, g, q)
 
 
 @compiled
 def slope_of(term, i, alpha):
-    """`slope`, to be called from Python."""
+    """Call `slope` from Python."""
     return slope(term, i, alpha)
 
 
 @compiled
 def gap_of(term, i, alpha, m):
-    """`fenchel_young_gap`, to be called from Python."""
+    """Call `fenchel_young_gap` from Python."""
     return fenchel_young_gap(term, i, alpha, m)
 
 
 @compiled
 def response_of(term, i, m):
-    """`response`, to be called from Python."""
+    """Call `response` from Python."""
     return response(term, i, m)
 
 
 @compiled
 def best_response_of(term, i, m):
-    """`best_response`, to be called from Python."""
+    """Call `best_response` from Python."""
     return best_response(term, i, m)
 
 
 @compiled
 def softened_of(term, i, m, alpha, epsilon):
-    """`softened`, to be called from Python."""
+    """Call `softened` from Python."""
     return softened(term, i, m, alpha, epsilon)
 
 
 @compiled
 def bound_of(term, i, alpha, m):
-    """`distance_from_bound`, to be called from Python."""
+    """Call `distance_from_bound` from Python."""
     return distance_from_bound(term, i, alpha, m)

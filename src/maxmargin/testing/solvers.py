@@ -1,4 +1,4 @@
-"""The contract of a solver, on small problems of every loss and bias, and on kernels."""
+"""The contract of a solver, checked on small problems with every loss and bias, and with a kernel."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ AnyProblem = Problem | KernelProblem
 
 
 def check_solver(solver: Solver, limits: Limits | Callable[[AnyProblem], Limits] | None = None) -> None:
-    """Check a registered solver on every problem that it takes, and its refusals of the others.
+    """Check a registered solver on every problem that it accepts, and its refusals of the others.
 
-    `limits` says what the solver must reach, by default a relative gap of 1e-6; it may be a function of the problem.
-    With a limit of epochs the solver counts as a rough one, of which a warm start is not asked to save any.
+    `limits` has the tolerance that the solver must reach, by default a relative gap of 1e-6; it may be a function of
+    the problem. If it limits the epochs, the solver counts as approximate, and its warm starts are not checked.
 
     Examples
     --------
@@ -54,20 +54,20 @@ def check_solver(solver: Solver, limits: Limits | Callable[[AnyProblem], Limits]
         check_same_bits(solver, problem, own)
         check_untouched(solver, problem, own)
         check_resumed(solver, problem)
-        if own.max_epochs is None and isinstance(problem, Problem) and problem.ridge:  # without it α says nothing of w
+        if own.max_epochs is None and isinstance(problem, Problem) and problem.ridge:  # else α does not determine w
             check_warm_start(solver, problem, own.tol)
     check(taken, f"{solver.name} takes no problem")
 
 
 def made_for(solver: Solver, problem: AnyProblem) -> bool:
-    """Whether this form of the solver is the one for such problems: one name may have a form for kernels too."""
+    """Whether this solver is for such problems: a name may have one solver for linear and one for kernel problems."""
     table = KERNEL_SOLVERS if isinstance(problem, KernelProblem) else SOLVERS
     other = SOLVERS if isinstance(problem, KernelProblem) else KERNEL_SOLVERS
     return solver.name not in other or table.get(solver.name) == solver
 
 
 def check_refusal(solver: Solver, problem: AnyProblem) -> None:
-    """A refusal is one line that names the solver, and another that takes the problem."""
+    """Check that a refusal is one line that names the solver and another one that accepts the problem."""
     reason = refusal(solver, problem) or ""
     way_out = re.fullmatch(rf"{solver.name} [^\n]*: use solver='(\w+)'", reason)
     check(way_out, f"{solver.name} refuses {problem.kind} without naming another solver: {reason!r}")
@@ -77,7 +77,7 @@ def check_refusal(solver: Solver, problem: AnyProblem) -> None:
 
 
 def check_reaches(solver: Solver, problem: AnyProblem, limits: Limits, seed: int = 0) -> Outcome:
-    """The tolerance is reached, and weak duality holds at every certificate on the way."""
+    """Check that the tolerance is reached, and that weak duality holds at every certificate on the way."""
 
     def watch(_: Any, found: Certified) -> None:
         check_certificate(problem, found)
@@ -89,13 +89,13 @@ def check_reaches(solver: Solver, problem: AnyProblem, limits: Limits, seed: int
 
 
 def check_same_bits(solver: Solver, problem: AnyProblem, limits: Limits, seed: int = 3) -> None:
-    """The same seed gives the same bits."""
+    """Check that the same seed gives the same bits."""
     one, two = (solve(problem, solver, limits, seed=seed) for _ in range(2))
     check(same(one, two), f"{told(solver, problem)}: two runs with the same seed differ")
 
 
 def check_untouched(solver: Solver, problem: AnyProblem, limits: Limits) -> None:
-    """Neither rows nor labels nor weights are written to."""
+    """Check that the solver does not write to rows, labels or weights."""
     arrays = [*(array for array in problem.rows if isinstance(array, np.ndarray)), *problem.arrays]
     before = [array.copy() for array in arrays]
     solve(problem, solver, limits)
@@ -104,7 +104,7 @@ def check_untouched(solver: Solver, problem: AnyProblem, limits: Limits) -> None
 
 
 def check_warm_start(solver: Solver, problem: Problem, tol: float) -> None:
-    """A start at the answer is an answer, after no more epochs than a start from nothing."""
+    """Check that a warm start at the solution reaches the tolerance in no more epochs than a cold start."""
     cold = solve(problem, solver, Limits(tol=tol))
     warm = solve(problem, solver, Limits(tol=tol), warm=Point(alpha=cold.alpha))
     gap = warm.certificate.relative_gap
@@ -115,7 +115,7 @@ def check_warm_start(solver: Solver, problem: Problem, tol: float) -> None:
 def check_resumed(
     solver: Solver, problem: AnyProblem, stops: tuple[float, ...] = (3, 10, 24), folder: Path | None = None
 ) -> None:
-    """A run that is interrupted and resumed is, bit by bit, the run that was not."""
+    """Check that an interrupted and resumed run equals an uninterrupted one, bit for bit."""
     whole = solve(problem, solver, Limits(tol=1e-30, max_epochs=stops[-1]))
     with TemporaryDirectory() as own:
         keeping = Keeping((folder or Path(own)) / "run", resume=True)
@@ -125,11 +125,11 @@ def check_resumed(
 
 
 def same(one: Outcome, two: Outcome) -> bool:
-    """Whether two runs ended at the same bits."""
+    """Whether two runs ended with the same bits."""
     equal = np.array_equal(one.w, two.w) and np.array_equal(one.alpha, two.alpha)
     return equal and (one.b, one.epochs, one.certificate) == (two.b, two.epochs, two.certificate)
 
 
 def told(solver: Solver, problem: AnyProblem) -> str:
-    """Which solver and which problem, for a message."""
+    """Describe the solver and the problem, for a message."""
     return f"{solver.name} on {problem.kind} with bias {problem.bias!r}"

@@ -1,13 +1,13 @@
-"""How many bytes the record batches of an Arrow file take in memory, from its metadata, before any is unpacked.
+"""Sizes of the record batches of an Arrow file in memory, from its metadata, before any batch is decompressed.
 
-A compressed buffer states its unpacked length in its first eight bytes. Arrow allocates that length without asking, so
-a file of a few kilobytes could take all memory. The metadata are flatbuffers: tables of fields, found by offsets. Only
+A compressed buffer states its uncompressed length in its first eight bytes. Arrow allocates that length unchecked, so a
+file of a few kilobytes could take all memory. The metadata are flatbuffers: tables of fields, found by offsets. Only
 five kinds of table are read here, and every offset is checked by Python's own indexing.
 
-    Footer        fields 2 and 3: where the dictionaries and the record batches are
+    Footer        fields 2 and 3: positions of the dictionaries and of the record batches
     Message       field 2: a RecordBatch, or a DictionaryBatch
     DictionaryBatch  field 1: a RecordBatch
-    RecordBatch   field 2: offset and length of each buffer; field 3: present if they are compressed
+    RecordBatch   field 2: offset and length of each buffer; field 3: present if the buffers are compressed
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from typing import BinaryIO, NamedTuple
 from maxmargin.errors import FileError
 
 MAGIC = b"ARROW1"
-TAIL = len(MAGIC) + 4  # the footer's length, and the magic
-DICTIONARIES, BATCHES = 2, 3  # fields of a footer
-HEADER, HEADER_KIND, DICTIONARY_DATA, BUFFERS, COMPRESSION = 2, 1, 1, 2, 3
-DICTIONARY = 2  # kind of a message
-STORED = -1  # the stated length of a buffer that is not compressed after all
-CONTINUES = 0xFFFFFFFF  # before the length of a message
+TAIL = len(MAGIC) + 4  # bytes after the footer: its length, and the magic
+DICTIONARIES, BATCHES = 2, 3  # field numbers in a footer
+HEADER, HEADER_KIND, DICTIONARY_DATA, BUFFERS, COMPRESSION = 2, 1, 1, 2, 3  # field numbers in messages
+DICTIONARY = 2  # message type of a DictionaryBatch
+STORED = -1  # stated length of a buffer that is not compressed, in a compressed batch
+CONTINUES = 0xFFFFFFFF  # marker before the length of a message
 
 
 class Span(NamedTuple):
-    """Where a message and its body lie in the file."""
+    """The position of a message in the file, and the lengths of its metadata and its body."""
 
     offset: int
     metadata: int
@@ -40,7 +40,7 @@ class Span(NamedTuple):
 
 
 class Table:
-    """A table of a flatbuffer: fields by number."""
+    """A flatbuffer table, whose fields have numbers."""
 
     def __init__(self, data: bytes, at: int) -> None:
         self.data, self.at = data, at
@@ -49,22 +49,22 @@ class Table:
 
     @classmethod
     def root(cls, data: bytes) -> Table:
-        """The table that a flatbuffer holds."""
+        """Return the root table of a flatbuffer."""
         return cls(data, number(data, 0, "<I"))
 
     def place(self, field: int) -> int | None:
-        """Where a field is; None if it is not there."""
+        """Return the position of a field; None if it is absent."""
         entry = 4 + 2 * field
         offset = number(self.data, self.layout + entry, "<H") if entry + 2 <= self.size else 0
         return self.at + offset if offset else None
 
     def table(self, field: int) -> Table | None:
-        """A field that is a table."""
+        """Return a field that is a table; None if it is absent."""
         place = self.place(field)
         return None if place is None else Table(self.data, place + number(self.data, place, "<I"))
 
     def structs(self, field: int, form: str) -> list[tuple[int, ...]]:
-        """A field that is a vector of structs."""
+        """Return a field that is a vector of structs of the format `form`."""
         place = self.place(field)
         if place is None:
             return []
@@ -77,19 +77,19 @@ class Table:
 
 
 def number(data: bytes, at: int, form: str) -> int:
-    """A number at a place that must be inside the data."""
+    """Return the number at a position, which must be inside the data."""
     if at < 0:
         raise ValueError("an offset before the beginning")
     return int(struct.unpack_from(form, data, at)[0])
 
 
 class UnpackedSizes:
-    """The sizes of one file's record batches, each looked up once, when it is about to be read."""
+    """The sizes of the record batches of one file, each looked up once, when the batch is about to be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.batches: list[Span] = []
-        self.dictionaries = 0  # bytes
+        self.dictionaries = 0  # uncompressed bytes
         self.known: dict[int, int] = {}
         with self.opened() as (file, end):
             footer = footer_of(file, end)
@@ -100,7 +100,7 @@ class UnpackedSizes:
             self.dictionaries = sum(unpacked_size(file, span, end) for span in dictionaries)
 
     def __getitem__(self, number: int) -> int:
-        """The bytes of a batch once unpacked, with those of the dictionaries, which are read with the first one."""
+        """Return the uncompressed bytes of a batch and of the dictionaries, which are read with the first batch."""
         if number not in self.known:
             with self.opened() as (file, end):
                 self.known[number] = self.dictionaries + unpacked_size(file, self.batches[number], end)
@@ -108,7 +108,7 @@ class UnpackedSizes:
 
     @contextmanager
     def opened(self) -> Iterator[tuple[BinaryIO, int]]:
-        """The file and its size; what is wrong with it is said in one line."""
+        """Provide the open file and its size; turn errors into a one-line `FileError`."""
         try:
             with self.path.open("rb") as file:
                 yield file, os.fstat(file.fileno()).st_size
@@ -119,7 +119,7 @@ class UnpackedSizes:
 
 
 def footer_of(file: BinaryIO, end: int) -> Table:
-    """The footer of an open file of that size."""
+    """Return the footer of an open file of `end` bytes."""
     tail = read_at(file, end - TAIL, TAIL, end)
     size = number(tail, 0, "<i")
     if tail[4:] != MAGIC:
@@ -128,14 +128,14 @@ def footer_of(file: BinaryIO, end: int) -> Table:
 
 
 def check_apart(spans: list[Span]) -> None:
-    """Refuse batches that share bytes: one body named a thousand times would be unpacked a thousand times."""
+    """Raise if batches share bytes: one body listed a thousand times would be decompressed a thousand times."""
     ordered = sorted(spans)
     if any(a.offset + a.metadata + a.body > b.offset for a, b in pairwise(ordered)):
         raise ValueError("record batches overlap")
 
 
 def unpacked_size(file: BinaryIO, span: Span, end: int) -> int:
-    """The bytes that all buffers of a message take."""
+    """Return the uncompressed bytes of all buffers of a message."""
     message = Table.root(message_of(read_at(file, span.offset, span.metadata, end)))
     batch = message.table(HEADER)
     kind = message.place(HEADER_KIND)
@@ -156,12 +156,12 @@ def unpacked_size(file: BinaryIO, span: Span, end: int) -> int:
 
 
 def message_of(data: bytes) -> bytes:
-    """The flatbuffer in the metadata of a message, behind its length."""
+    """Return the flatbuffer in the metadata of a message, which follows its length."""
     return data[8:] if number(data, 0, "<I") == CONTINUES else data[4:]
 
 
 def read_at(file: BinaryIO, start: int, size: int, end: int) -> bytes:
-    """So many bytes from there on, which must be in the file."""
+    """Return `size` bytes from `start` on; raise if they are not inside the file of `end` bytes."""
     if start < 0 or size < 0 or start + size > end:
         raise ValueError(f"{size} bytes at {start} of a file of {end}")
     file.seek(start)

@@ -1,6 +1,6 @@
-"""Record batches of tables from outside, checked before anything else touches them.
+"""Validation of record batches from files, before any other code uses them.
 
-Checked   offsets, lengths and dictionary codes, by Arrow itself; names; types; sizes against a limit
+Checked   offsets, lengths and dictionary indices, by Arrow itself; names; types; sizes against a limit
 Costs     half a percent of a pass over a block file
 """
 
@@ -14,12 +14,12 @@ from typing import Any
 from maxmargin.errors import DataError, FileError
 from maxmargin.system.budget import shown_size
 
-LONGEST_REASON = 200  # characters of an Arrow error that are shown
+LONGEST_REASON = 200  # most characters of an error message that are shown
 
 
 @contextmanager
 def refusing(path: Path, kind: str) -> Iterator[None]:
-    """Whatever Arrow says about a file, as one line."""
+    """Turn errors of Arrow and of the system about a file into a one-line `FileError`."""
     import pyarrow as pa
 
     try:
@@ -31,13 +31,13 @@ def refusing(path: Path, kind: str) -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """The text of an error on one line, not too long, printable."""
+    """Return the text of an error on one line, shortened and printable."""
     text = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 3] + "..."
 
 
 def check_batch(batch: Any, path: Path, number: int) -> None:
-    """Refuse a batch whose offsets, lengths or codes point outside its data."""
+    """Raise if offsets, lengths or dictionary indices of a batch point outside its data."""
     import pyarrow as pa
 
     try:
@@ -47,7 +47,7 @@ def check_batch(batch: Any, path: Path, number: int) -> None:
 
 
 def check_size(size: int, most: int, path: Path, what: str) -> None:
-    """Refuse what would take more memory than there is for it."""
+    """Raise if `what` takes more than `most` bytes of memory."""
     if size > most:
         raise DataError(
             f"{path}: {what} takes {shown_size(size)} unpacked, the limit is {shown_size(most)}: "
@@ -56,7 +56,7 @@ def check_size(size: int, most: int, path: Path, what: str) -> None:
 
 
 def check_label_type(kind: Any, path: Path, name: str) -> None:
-    """Labels are numbers or text."""
+    """Raise unless the type of a label column is numbers or text."""
     import pyarrow as pa
 
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -69,7 +69,7 @@ def check_label_type(kind: Any, path: Path, name: str) -> None:
 
 
 def check_number_type(kind: Any, path: Path, name: str) -> None:
-    """Features are numbers."""
+    """Raise unless the type of a feature column is numbers."""
     import pyarrow as pa
 
     kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
@@ -78,6 +78,6 @@ def check_number_type(kind: Any, path: Path, name: str) -> None:
 
 
 def shown(kind: Any) -> str:
-    """A type for a message; that of a nested column may be long."""
+    """Format a type for a message, shortened: the type of a nested column may be long."""
     text = " ".join(str(kind).split())
     return text if len(text) <= 60 else text[:57] + "..."

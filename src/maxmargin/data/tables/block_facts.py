@@ -1,8 +1,8 @@
-"""What a block file says of itself: JSON in the metadata of its last batch, which is empty.
+"""Facts that a block file states about itself: JSON in the metadata of its last batch, which is empty.
 
-    {"n": rows, "d": features, "classes": the labels in order, "ends": the number of rows up to the end of each batch}
+    {"n": rows, "d": features, "classes": sorted labels, "ends": the number of rows up to the end of each batch}
 
-Nothing of it is believed before it fits together and fits the number of batches.
+The facts are used only after a check that they are consistent with each other and with the number of batches.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEY = b"maxmargin"
 
 
 def block_file_facts(path: Path, sizes: UnpackedSizes, most: int) -> Facts | None:
-    """The facts of a block file; None for any other Arrow file."""
+    """Return the facts of a block file; None for any other Arrow file."""
     import pyarrow as pa
 
     with refusing(path, "arrow"), pa.OSFile(str(path)) as file:
@@ -45,7 +45,7 @@ def block_file_facts(path: Path, sizes: UnpackedSizes, most: int) -> Facts | Non
 
 
 def checked_facts(path: Path, text: bytes, batches: int) -> Facts:
-    """Facts that fit together and to the number of batches."""
+    """Parse facts; raise unless they are consistent with each other and with the number of batches."""
     try:
         said = json.loads(text)
         n, d, classes, ends = (said[name] for name in ("n", "d", "classes", "ends"))
@@ -60,7 +60,7 @@ def checked_facts(path: Path, text: bytes, batches: int) -> Facts:
 
 
 def check_ends(path: Path, ends: Any, n: int, batches: int) -> None:
-    """One for each batch, increasing, up to n."""
+    """Raise unless `ends` has one number for each batch, increasing up to n."""
     if not isinstance(ends, list) or any(type(end) is not int for end in ends):
         raise wrong(path, "ends is no list of whole numbers")
     if len(ends) != batches:
@@ -70,7 +70,7 @@ def check_ends(path: Path, ends: Any, n: int, batches: int) -> None:
 
 
 def check_classes(path: Path, classes: Any, n: int) -> None:
-    """Finite numbers or text, in order, none twice."""
+    """Raise unless `classes` has finite numbers or text, sorted, without duplicates."""
     if not isinstance(classes, list) or len(classes) > n:
         raise wrong(path, "classes is no list, or longer than there are rows")
     text = all(isinstance(label, str) for label in classes)
@@ -81,7 +81,7 @@ def check_classes(path: Path, classes: Any, n: int) -> None:
 
 
 def check_rows(path: Path, facts: Facts, number: int, rows: int) -> None:
-    """Refuse a batch with another number of rows than the facts say."""
+    """Raise if the number of rows in a batch differs from the facts."""
     assert facts.ends is not None
     start = int(facts.ends[number - 1]) if number else 0
     if rows != int(facts.ends[number]) - start:
@@ -89,7 +89,7 @@ def check_rows(path: Path, facts: Facts, number: int, rows: int) -> None:
 
 
 def check_labels_known(path: Path, facts: Facts, labels: np.ndarray, first: int) -> None:
-    """Refuse a label that is none of the classes."""
+    """Raise if a label is not one of the classes."""
     classes = facts.classes
     if not len(classes) or (classes.dtype.kind == "U") != (labels.dtype.kind == "U"):
         raise wrong(path, f"the labels from row {first} on are of another kind than classes")
@@ -103,11 +103,11 @@ def check_labels_known(path: Path, facts: Facts, labels: np.ndarray, first: int)
 
 
 def brief(value: Any) -> str:
-    """A value for a message."""
+    """Format a value for a message."""
     text = " ".join(str(value).split())
     return text if len(text) <= 40 else text[:37] + "..."
 
 
 def wrong(path: Path, why: str) -> FileError:
-    """A block file that contradicts itself."""
+    """Return the error for a block file that contradicts itself."""
     return FileError(f"{path}: the facts of the block file are wrong: {why}; convert the data again")

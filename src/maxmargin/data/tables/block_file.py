@@ -1,8 +1,8 @@
-"""The block file: rows as they stand in memory, a record batch of an Arrow file for each block.
+"""Block files: Arrow files that hold rows in their memory layout, one record batch for each block.
 
-Columns   label; indices and values, lists that are a CSR matrix as they stand, or values alone, lists of one length
-Facts     n, d, the labels and where blocks end: the metadata of the last batch, which is empty
-Reads     any Arrow library can; with pyarrow  pyarrow.ipc.open_file(path).read_all()
+Columns   label; and either indices and values, lists in the layout of a CSR matrix, or only values, lists of one length
+Facts     n, d, the labels and the ends of the blocks, in the metadata of the last batch, which is empty
+Reading   by any Arrow library; with pyarrow  pyarrow.ipc.open_file(path).read_all()
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Watch = Callable[[int, int], Any]
 
 
 def convert(source: Source, path: str | Path, compression: str = "zstd", watch: Watch | None = None) -> Facts:
-    """Write the rows of a source to a block file, atomically; `watch` is told bytes read and rows written."""
+    """Write the rows of a source to a block file, atomically; call watch(bytes read, rows written) after each block."""
     if compression not in COMPRESSIONS:
         raise ParameterError(f"compression={compression!r} is not known: choose one of {', '.join(COMPRESSIONS)}")
     try:
@@ -38,15 +38,15 @@ def convert(source: Source, path: str | Path, compression: str = "zstd", watch: 
 
 
 class WideError(Exception):
-    """A column that int32 does not hold."""
+    """A column number does not fit in int32."""
 
 
 def write(source: Source, stream: Any, compression: str, kind: type, watch: Watch | None) -> Facts:
-    """All blocks, and what they amount to."""
+    """Write all blocks, with indices of type `kind`, and the facts; return the facts."""
     import pyarrow as pa
 
     codec = None if compression == "none" else compression
-    options = pa.ipc.IpcWriteOptions(compression=codec, use_threads=False)  # each would hold memory of its own
+    options = pa.ipc.IpcWriteOptions(compression=codec, use_threads=False)  # each thread would hold memory
     writer, schema = None, None
     n, d, classes = 0, source.facts.d if source.facts else 0, np.zeros(0)
     ends: list[int] = []
@@ -74,7 +74,7 @@ def write(source: Source, stream: Any, compression: str, kind: type, watch: Watc
 
 
 def batch_of(rows: Rows, labels: np.ndarray, kind: type) -> Any:
-    """A block as a record batch; numbers among the labels are float64, whatever block they are in."""
+    """Return a block as a record batch. Labels that are numbers become float64, the same type in every block."""
     import pyarrow as pa
 
     label = pa.array(labels.astype(np.float64) if labels.dtype.kind in "biuf" else labels.tolist())
@@ -89,7 +89,7 @@ def batch_of(rows: Rows, labels: np.ndarray, kind: type) -> Any:
 
 
 def mixed(source: Source, before: Any, now: Any, row: int) -> DataError | FileError:
-    """What to say of rows that do not go together."""
+    """Return the error for a block whose schema differs from the blocks before it."""
     if before.field("label").type != now.field("label").type:
         return DataError(f"{source.name}: some labels are numbers and some are names, from row {row} on: use one kind")
     return FileError(f"{source.name}: rows from number {row} on have another form than those before: make them alike")

@@ -1,4 +1,4 @@
-"""An array of NumPy in a file, with its labels beside it, as a source of rows."""
+"""A .npy file as a source of rows. The labels come from another file or an array."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ READERS = {(1, 0): "read_array_header_1_0", (2, 0): "read_array_header_2_0", (3,
 
 @dataclass
 class ArraySource(OneFile):
-    """A .npy file of rows; labels from another, or an array."""
+    """The rows of a .npy file, with labels `y` from another .npy file or an array."""
 
     y: Any
     capacity: int = 1 << 20
@@ -50,19 +50,19 @@ class ArraySource(OneFile):
         self.any_order = True
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
-        """Read the blocks from that place on. They are not mapped: a memory map would keep all pages in memory."""
+        """Yield the blocks from `start` on. They are read, not mapped: a memory map would keep all pages in memory."""
         self.check()
         for row in range(start.row, self.shape[0], self.at_once):
             yield self.block_at(Place(0, 0, row))
         self.check()
 
     def bytes_at(self, place: Place) -> tuple[int, int]:
-        """The bytes of one block."""
+        """Return the offset and size of a block, in bytes."""
         width = self.shape[1] * self.dtype.itemsize
         return self.offset + place.row * width, self.at_once * width
 
     def block_at(self, place: Place) -> RowBlock:
-        """The block of rows that begins there."""
+        """Read the block at `place`."""
         (n, d), first = self.shape, place.row
         last = min(first + self.at_once, n)
         with self.path.open("rb") as file:
@@ -80,7 +80,7 @@ class ArraySource(OneFile):
 
 
 def header(path: Path) -> tuple[tuple[int, int], np.dtype, int]:
-    """Shape and type of the array in a .npy file, and where its values begin."""
+    """Return shape and type of the matrix in a .npy file, and the offset of its values."""
     shape, columns_first, dtype, offset = checked_header(path)
     if len(shape) != 2 or columns_first or dtype.kind not in "biufc":
         raise DataError(f"{path}: holds an array of shape {shape}, type {dtype}: needs rows of numbers, row by row")
@@ -88,7 +88,7 @@ def header(path: Path) -> tuple[tuple[int, int], np.dtype, int]:
 
 
 def checked_header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype, int]:
-    """Shape, order, type and offset of an array that is in the file whole."""
+    """Return shape, order, type and offset of an array; raise unless the file holds all of it."""
     from numpy.lib import format as npy
 
     try:
@@ -112,7 +112,7 @@ def checked_header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype, int]:
 
 
 def array_in(path: Path) -> np.ndarray:
-    """A whole .npy file, which may hold no objects."""
+    """Read a whole .npy file. Python objects in it are not allowed."""
     checked_header(path)
     try:
         return np.asarray(np.load(path, allow_pickle=False))

@@ -1,14 +1,14 @@
-"""How many bytes the pages of a Parquet file take in memory, from its metadata, before any is unpacked.
+"""Sizes of the pages of a Parquet file in memory, from its metadata, before any page is decompressed.
 
-A row group holds a chunk for each column, a chunk holds pages, and a page states its size in a header before it.
-pyarrow allocates that size without asking, up to 2 GB a page, and as many items as a list in the footer claims to have.
-So the footer is read here first, and then the header of each page: one seek and a small read.
+A row group has a chunk for each column, a chunk consists of pages, and a header before each page states its size.
+pyarrow allocates that size unchecked, up to 2 GB a page, and as many items as a list in the footer claims to have. So
+this module reads the footer first, and then the header of each page: one seek and a small read.
 
     footer   FileMetaData in Thrift's compact protocol, its length in four bytes, PAR1
-    chunk    its dictionary, if it has one, and then pages until all its values were there
+    chunk    its dictionary, if it has one, and then pages until all its values have been seen
 
 Checked   that chunks lie in the file and pages in their chunk, that no size is negative, and that no page is larger
-          than the whole chunk is said to be
+          than the stated size of its chunk
 Costs     about 40 µs a page, once for each file
 """
 
@@ -25,10 +25,10 @@ from maxmargin.data.tables.thrift import Compact, Struct
 from maxmargin.errors import FileError, MaxmarginError
 
 MAGIC, ENCRYPTED = b"PAR1", b"PARE"
-TAIL = len(MAGIC) + 4  # the footer's length, and the magic
-HEADER_BYTES = 256  # of a page header that are read at first: most take less than 100
-LONGEST_HEADER = 16 << 20  # bytes: pyarrow refuses longer ones; a minimum of text may be long
-DATA, DICTIONARY, DATA_V2 = 0, 2, 3  # types of pages
+TAIL = len(MAGIC) + 4  # bytes after the footer: its length, and the magic
+HEADER_BYTES = 256  # bytes read at first for a page header: most headers take less than 100
+LONGEST_HEADER = 16 << 20  # bytes: pyarrow refuses longer headers; the minimum of a text column may be long
+DATA, DICTIONARY, DATA_V2 = 0, 2, 3  # page types
 WIDTHS = {1: 4, 2: 8, 3: 12, 4: 4, 5: 8}  # bytes of a value, by its physical type: int32, int64, int96, float, double
 
 
@@ -38,12 +38,12 @@ class Chunk(NamedTuple):
     start: int
     stop: int
     values: int
-    unpacked: int  # bytes; 0 if the writer has not said (DuckDB before 0.6)
-    width: int  # bytes of a value, at least
+    unpacked: int  # bytes; 0 if the writer did not state it (DuckDB before 0.6)
+    width: int  # bytes of a value, or a lower bound
 
 
 class Group(NamedTuple):
-    """What a footer says of a row group."""
+    """A row group as described by the footer."""
 
     chunks: list[Chunk]
     unpacked: int
@@ -51,7 +51,7 @@ class Group(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What a page header says."""
+    """A page as described by its header."""
 
     type: int
     unpacked: int
@@ -60,18 +60,18 @@ class Page(NamedTuple):
 
 
 class RowGroup(NamedTuple):
-    """What is in memory at once of a row group."""
+    """Memory that a row group takes while it is read."""
 
-    pages: int  # bytes of one page of each column, and of the dictionaries
+    pages: int  # bytes of one page of each column, and of all dictionaries
     row: float  # bytes of a row
 
 
 class EncryptedError(Exception):
-    """A footer or a column that only a key opens."""
+    """The footer or a column is encrypted."""
 
 
 def row_groups(path: Path, most: int) -> list[RowGroup]:
-    """The row groups of a file whose footer takes at most so many bytes, every page header of them checked."""
+    """Check all page headers of a file, and return its row groups. The footer may take at most `most` bytes."""
     try:
         with path.open("rb") as file:
             end = os.fstat(file.fileno()).st_size
@@ -89,7 +89,7 @@ def row_groups(path: Path, most: int) -> list[RowGroup]:
 
 
 def footer_of(file: BinaryIO, end: int, path: Path, most: int) -> list[Group]:
-    """The row groups that the footer of an open file of that size lists."""
+    """Return the row groups listed in the footer of an open file of `end` bytes."""
     tail = read_at(file, end - TAIL, TAIL, end)
     if tail[4:] == ENCRYPTED:
         raise EncryptedError
@@ -102,14 +102,14 @@ def footer_of(file: BinaryIO, end: int, path: Path, most: int) -> list[Group]:
 
 
 def check_total(groups: list[Group], end: int) -> None:
-    """Refuse chunks that share bytes: one that is named a thousand times would be read a thousand times."""
+    """Raise if chunks share bytes: a chunk listed a thousand times would be read a thousand times."""
     total = sum(chunk.stop - chunk.start for group in groups for chunk in group.chunks)
     if total > end:
         raise ValueError(f"column chunks of {total:,} bytes in a file of {end:,}")
 
 
 def whole(found: dict[int, Any], field: int, default: int | None = None) -> int:
-    """A field that is a number, 0 or above."""
+    """Return a field that must be a number, 0 or above."""
     value = found.get(field, default)
     if not isinstance(value, int) or value < 0:
         raise ValueError(f"field {field} is {'missing' if value is None else value}")
@@ -117,7 +117,7 @@ def whole(found: dict[int, Any], field: int, default: int | None = None) -> int:
 
 
 def listed(found: dict[int, Any], field: int, kind: type) -> list[Any]:
-    """A field that is a list of structs."""
+    """Return a field that must be a list of structs of type `kind`."""
     items = found.get(field)
     if not isinstance(items, list) or not all(isinstance(item, kind) for item in items):
         raise ValueError(f"field {field} is no list of structs")
@@ -125,12 +125,12 @@ def listed(found: dict[int, Any], field: int, kind: type) -> list[Any]:
 
 
 def group_of(found: dict[int, Any]) -> Group:
-    """A row group: fields 1 columns, 2 total_byte_size, 3 num_rows."""
+    """Build a row group from its fields: 1 columns, 2 total_byte_size, 3 num_rows."""
     return Group(listed(found, 1, Chunk), whole(found, 2), whole(found, 3))
 
 
 def chunk_of(found: dict[int, Any]) -> Chunk:
-    """A column chunk: fields 3 meta_data, 8 and 9 present if it is encrypted."""
+    """Return a column chunk from its fields: 3 meta_data, 8 and 9 present if it is encrypted."""
     if 8 in found or 9 in found:
         raise EncryptedError
     chunk = found.get(3)
@@ -140,10 +140,10 @@ def chunk_of(found: dict[int, Any]) -> Chunk:
 
 
 def column_of(found: dict[int, Any]) -> Chunk:
-    """The metadata of a column chunk.
+    """Build a column chunk from its metadata.
 
     Fields 1 type, 5 num_values, 6 total_uncompressed_size, 7 total_compressed_size, 9 data_page_offset,
-    11 dictionary_page_offset, which some writers set to 0 where there is no dictionary.
+    11 dictionary_page_offset, which some writers set to 0 if there is no dictionary.
     """
     start = min(whole(found, 9), whole(found, 11, 0) or whole(found, 9))
     width = WIDTHS.get(whole(found, 1), 0)
@@ -151,7 +151,7 @@ def column_of(found: dict[int, Any]) -> Chunk:
 
 
 def page_of(found: dict[int, Any]) -> Page:
-    """A page header: fields 1 type, 2 and 3 the sizes, 5 and 8 the headers of data pages, version 1 and 2."""
+    """Build a page from its header: fields 1 type, 2 and 3 sizes, 5 and 8 headers of data pages, version 1 and 2."""
     kind = whole(found, 1)
     values = found.get({DATA: 5, DATA_V2: 8}.get(kind, 0)) or 0
     return Page(kind, whole(found, 2), whole(found, 3), whole({1: values}, 1))
@@ -165,14 +165,14 @@ HEADER = Struct({1: None, 2: None, 3: None, 5: COUNT, 8: COUNT}, page_of)
 
 
 def measured(file: BinaryIO, group: Group, end: int) -> RowGroup:
-    """The sizes of a row group, after a look at all its page headers."""
+    """Return the sizes of a row group, after a check of all its page headers."""
     pages = sum(held(file, chunk, end) for chunk in group.chunks)
     values = sum(chunk.values * chunk.width for chunk in group.chunks)
     return RowGroup(pages, max(group.unpacked, values) / max(group.rows, 1))
 
 
 def held(file: BinaryIO, chunk: Chunk, end: int) -> int:
-    """The bytes of a chunk's largest page of data and of its dictionary."""
+    """Return the bytes of a chunk's largest data page and of its dictionary."""
     most = {DICTIONARY: 0, DATA: 0}
     for page in pages_of(file, chunk, end):
         if chunk.unpacked and page.unpacked > chunk.unpacked:
@@ -183,7 +183,7 @@ def held(file: BinaryIO, chunk: Chunk, end: int) -> int:
 
 
 def pages_of(file: BinaryIO, chunk: Chunk, end: int) -> Iterator[Page]:
-    """The headers of the pages that pyarrow will read: until the chunk ends, or all its values were there."""
+    """Yield the pages that pyarrow will read: until the chunk ends, or all its values have been seen."""
     if chunk.stop > end:
         raise ValueError(f"a column chunk ends at {chunk.stop:,} of {end:,} bytes")
     at, seen = chunk.start, 0
@@ -196,7 +196,7 @@ def pages_of(file: BinaryIO, chunk: Chunk, end: int) -> Iterator[Page]:
 
 
 def header_at(file: BinaryIO, at: int, stop: int) -> tuple[Page, int]:
-    """A page header, and how many bytes it takes itself."""
+    """Return a page and the number of bytes of its header."""
     size = HEADER_BYTES
     while True:
         reader = Compact(read_at(file, at, min(size, stop - at), stop))

@@ -1,12 +1,12 @@
-"""Tables as sources of rows: CSV, Parquet and Arrow files, a batch at a time, through pyarrow.
+"""CSV, Parquet and Arrow files as sources of rows, read by pyarrow one batch at a time.
 
 One column holds the label. The others are the features, in one of three forms:
 
-    numbers               each column a feature, in the order of the table
-    indices and values    two columns of lists: the columns and values of a sparse row, columns counted from 0
+    numbers               each column is a feature, in the order of the table
+    indices and values    two columns of lists: the feature indices, from 0, and the values of a sparse row
     values                one column of lists, all of the same length: a dense row
 
-That is also how `maxmargin convert` writes its block files (see blocks).
+`maxmargin convert` writes block files in the last two forms (see block_file).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from maxmargin.data.tables.parquet_pages import ENCRYPTED, MAGIC, RowGroup, row_
 from maxmargin.data.take import first_not_finite, not_finite
 from maxmargin.errors import DataError, FileError
 
-LABELS = ("label", "y", "target", "class")  # default names of the column of labels
-AT_ONCE = 1 << 16  # rows of a Parquet file that are read at once
-LONG_LINE = 1 << 18  # bytes of a CSV file that are parsed at once, at least
-LARGE = 1 << 20  # bytes of a block from which on there is memory for threads that unpack columns
+LABELS = ("label", "y", "target", "class")  # default names of the label column
+AT_ONCE = 1 << 16  # most rows of a Parquet file that are read at once
+LONG_LINE = 1 << 18  # least bytes of a CSV file that are parsed at once
+LARGE = 1 << 20  # bytes: with blocks of this size or more, there is memory for threads that decompress columns
 NARROW = 2**31 - 1
-COMPRESSED = 4.0  # size of rows relative to their Parquet or Arrow file, which may be compressed, about
+COMPRESSED = 4.0  # typical size of rows relative to their Parquet or Arrow file, which may be compressed
 
 
 @dataclass
@@ -45,18 +45,18 @@ class TableSource(OneFile):
     kind: str
     label: str | None = None
     capacity: int = 1 << 20
-    width: int | None = None  # features, where labels are not needed: a column may still be one if it is one too many
-    limit: int = 1 << 30  # bytes that a batch may take, unpacked
+    width: int | None = None  # number of features, if labels are not needed; one further column may hold labels
+    limit: int = 1 << 30  # most bytes of a batch after decompression
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.sizes = UnpackedSizes(self.path) if self.kind == "arrow" else None
         self.facts = block_file_facts(self.path, self.sizes, self.limit) if self.sizes else None
-        self.readers: list[Any] = []  # open, and not in use
-        self.names: list[str] | None = None  # of the columns that hold features
+        self.readers: list[Any] = []  # open readers that are not in use
+        self.names: list[str] | None = None  # names of the feature columns
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
-        """The batches from that place on."""
+        """Yield the blocks from `start` on, one for each batch."""
         self.check()
         row = start.row
         with refusing(self.path, self.kind):
@@ -71,7 +71,7 @@ class TableSource(OneFile):
 
     @property
     def places(self) -> list[Place] | None:
-        """Where the blocks of a block file begin; not known for other files."""
+        """Places of the blocks of a block file; None for other files."""
         if self.facts is None or self.facts.ends is None:
             return None
         starts = [0, *self.facts.ends[:-1].tolist()]
@@ -79,11 +79,11 @@ class TableSource(OneFile):
 
     @property
     def any_order(self) -> bool:
-        """Whether it is a block file: only of such a file are the places and sizes of blocks known."""
+        """Whether the file is a block file: for other files, places and sizes of blocks are unknown."""
         return self.places is not None
 
     def block_at(self, place: Place) -> RowBlock:
-        """One batch of an Arrow file, which stays open for the next: as often as there are readers at once."""
+        """Return one batch of an Arrow file. Readers stay open for reuse, one for each concurrent thread."""
         import pyarrow as pa
 
         with refusing(self.path, self.kind):
@@ -99,11 +99,11 @@ class TableSource(OneFile):
         return RowBlock(rows, labels, place, Place(0, place.at + 1, last), read)
 
     def batches(self, first: int) -> Iterator[tuple[Any, int]]:
-        """Batches from number `first` on, each with the bytes read up to its end."""
+        """Yield the batches from number `first` on, each with the bytes read up to its end."""
         return {"csv": self.from_csv, "parquet": self.from_parquet, "arrow": self.from_arrow}[self.kind](first)
 
     def from_csv(self, first: int) -> Iterator[tuple[Any, int]]:
-        """The lines of a CSV file with a line of names at its head, plain or compressed."""
+        """Yield the batches of a CSV file, plain or compressed. Its first line holds the column names."""
         import pyarrow as pa
         from pyarrow import csv
 
@@ -119,13 +119,13 @@ class TableSource(OneFile):
                 yield batch, min(file.tell(), self.size)
 
     def opened_csv(self) -> Any:
-        """The file, for one reader: a thread of Arrow's reads ahead in it, and closes it when it is done."""
+        """Open the file for one CSV reader. A thread of Arrow reads ahead in it, and closes it at the end."""
         import pyarrow as pa
 
         return pa.OSFile(str(self.path))
 
     def text_of(self, file: Any) -> Any:
-        """The text of a CSV file, decompressed."""
+        """Return the decompressed text of a CSV file."""
         import pyarrow as pa
 
         kind = compression_of(self.path)
@@ -133,11 +133,11 @@ class TableSource(OneFile):
 
     @cached_property
     def row_groups(self) -> list[RowGroup]:
-        """The row groups of a Parquet file: its page headers are read before the first pass, and not again."""
+        """Row groups of a Parquet file. Their page headers are read once, before the first pass."""
         return row_groups(self.path, self.limit)
 
     def from_parquet(self, first: int) -> Iterator[tuple[Any, int]]:
-        """The row groups of a Parquet file, cut into batches."""
+        """Yield the row groups of a Parquet file, cut into batches."""
         from pyarrow import parquet
 
         groups = self.row_groups
@@ -156,7 +156,10 @@ class TableSource(OneFile):
                     yield batch, self.size * seen // total
 
     def from_arrow(self, first: int) -> Iterator[tuple[Any, int]]:
-        """The batches of an Arrow file: read, not mapped, for a file that shrinks must be an error and not a crash."""
+        """Yield the batches of an Arrow file.
+
+        They are read, not mapped, so that a file that shrinks causes an error and not a crash.
+        """
         import pyarrow as pa
 
         with pa.OSFile(str(self.path)) as file:
@@ -172,7 +175,7 @@ class TableSource(OneFile):
                     number += 1
 
     def batch(self, reader: Any, number: int) -> Any:
-        """A batch of an Arrow file, checked: its size before it is unpacked, its content before it is used."""
+        """Return a batch of an Arrow file. Its size is checked before decompression, its content before use."""
         assert self.sizes is not None
         if reader.num_record_batches != len(self.sizes.batches):
             raise FileError(f"{self.path}: the file has changed since training began: leave it alone, and start again")
@@ -184,11 +187,11 @@ class TableSource(OneFile):
         return batch
 
     def rows_at_once(self, batch: Any) -> int:
-        """How many rows of a batch make a block."""
+        """Return the number of rows of a batch that make a block."""
         return max(1, int(self.capacity * batch.num_rows / max(batch.nbytes, 1)))
 
     def taken(self, batch: Any, first: int) -> tuple[Rows, np.ndarray]:
-        """Rows and labels of a batch."""
+        """Return the rows and labels of a batch, whose first row has the number `first`."""
         names = batch.schema.names
         if len(set(names)) < len(names):
             raise DataError(f"{self.path}: two columns have the same name: give each one of its own")
@@ -203,7 +206,7 @@ class TableSource(OneFile):
         return rows, labels
 
     def label_among(self, names: list[str]) -> str | None:
-        """Which column holds labels; none, where none is needed and all columns are features."""
+        """Return the label column; None if labels are not needed and all columns are features."""
         name = self.label or next((name for name in LABELS if name in names), None)
         if self.width is not None and self.label is None and (name is None or len(names) == self.width):
             return None
@@ -214,7 +217,7 @@ class TableSource(OneFile):
         return name
 
     def features(self, columns: dict[str, Any], first: int) -> Rows:
-        """The rows, whatever form they have."""
+        """Return the rows, from columns in any of the three forms."""
         import pyarrow as pa
 
         lists = {name for name, column in columns.items() if is_list(column.type)}
@@ -227,13 +230,13 @@ class TableSource(OneFile):
         return self.dense_columns(columns, first)
 
     def check_whole(self, column: Any, name: str, first: int) -> None:
-        """Refuse a column with missing values."""
+        """Raise if a column has missing values."""
         if column.null_count:
             hole = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise DataError(f"{self.path}: row {first + hole} (counted from 0), column {name!r} is empty: fill it in")
 
     def sparse(self, indices: Any, values: Any, first: int) -> Csr:
-        """Two columns of lists."""
+        """Return sparse rows from two columns of lists."""
         import pyarrow as pa
 
         if not pa.types.is_integer(indices.type.value_type):
@@ -246,7 +249,7 @@ class TableSource(OneFile):
         if not np.array_equal(ends - ends[0], values.offsets.to_numpy().astype(np.int64) - values.offsets[0].as_py()):
             raise DataError(f"{self.path}: a row has more indices than values, or fewer")
         found = indices.flatten().to_numpy(zero_copy_only=False)
-        if found.dtype.kind not in "iu":  # a missing number has made it float64
+        if found.dtype.kind not in "iu":  # a missing number makes the array float64
             raise DataError(f"{self.path}: a list in column 'indices' has a missing number: fill it in")
         numbers = self.numbers(values.flatten(), "values", first)
         if found.size and (found.min() < 0 or found.max() >= 2**62):
@@ -269,7 +272,7 @@ class TableSource(OneFile):
         return Csr(numbers, np.ascontiguousarray(found, dtype=kind), indptr, max(width, known))
 
     def dense_lists(self, values: Any, first: int) -> Dense:
-        """A column of lists of the same length."""
+        """Return dense rows from a column of lists of the same length."""
         import pyarrow as pa
 
         check_number_type(values.type.value_type, self.path, "values")
@@ -293,7 +296,7 @@ class TableSource(OneFile):
         return Dense(np.ascontiguousarray(matrix))
 
     def dense_columns(self, columns: dict[str, Any], first: int) -> Dense:
-        """Each column a feature."""
+        """Return dense rows from columns that are features."""
         arrays = [self.numbers(column, name, first) for name, column in columns.items()]
         kind = np.float32 if all(array.dtype == np.float32 for array in arrays) else np.float64
         matrix = np.empty((len(arrays[0]), len(arrays)), dtype=kind)
@@ -305,14 +308,14 @@ class TableSource(OneFile):
         return Dense(matrix)
 
     def numbers(self, column: Any, name: str, first: int) -> np.ndarray:
-        """A column as float32 or float64, without missing values."""
+        """Return a column as float32 or float64; raise if values are missing."""
         check_number_type(column.type, self.path, name)
         self.check_whole(column, name, first)
         array = array_of(column)
         return np.asarray(array if array.dtype in (np.float32, np.float64) else array.astype(np.float64))
 
     def labels(self, column: Any, name: str, first: int) -> np.ndarray:
-        """Labels as numbers or text."""
+        """Return the labels as numbers or text."""
         import pyarrow as pa
 
         check_label_type(column.type, self.path, name)
@@ -330,9 +333,9 @@ class TableSource(OneFile):
 
 
 def array_of(column: Any) -> np.ndarray:
-    """A column without missing values as an array; of numbers and of few names without pandas.
+    """Return a column without missing values as an array. Numbers and text with few distinct values need no pandas.
 
-    pyarrow's `to_numpy` imports pandas wherever it is installed, which takes half a second and 60 MB.
+    pyarrow's `to_numpy` imports pandas if it is installed, which takes half a second and 60 MB.
     """
     import pyarrow as pa
 
@@ -349,14 +352,14 @@ def array_of(column: Any) -> np.ndarray:
 
 
 def opened(file: Any, threads: bool) -> Any:
-    """A reader of an Arrow file; threads, which unpack columns side by side, keep some memory each."""
+    """Return a reader of an Arrow file. Threads decompress columns in parallel, but each keeps some memory."""
     import pyarrow as pa
 
     return pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(use_threads=threads))
 
 
 def increasing(indices: np.ndarray, indptr: np.ndarray) -> bool:
-    """Whether the columns of each row increase."""
+    """Whether the indices of each row increase."""
     rises = indices[1:] > indices[:-1]
     ends = indptr[1:-1]
     rises[ends[(ends > 0) & (ends < len(indices))] - 1] = True
@@ -364,14 +367,14 @@ def increasing(indices: np.ndarray, indptr: np.ndarray) -> bool:
 
 
 def is_list(kind: Any) -> bool:
-    """Whether a column holds lists."""
+    """Whether a column type is a list."""
     import pyarrow as pa
 
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def as_numbers(labels: np.ndarray) -> np.ndarray:
-    """Labels that are all numbers as numbers: the columns of a CSV file have no types."""
+    """Convert labels to numbers if all of them are numbers: the columns of a CSV file have no types."""
     try:
         return as_whole(labels.astype(np.float64))
     except ValueError:
@@ -379,7 +382,7 @@ def as_numbers(labels: np.ndarray) -> np.ndarray:
 
 
 def check_labels(labels: np.ndarray, name: str, first: int = 0) -> None:
-    """Refuse labels that are NaN or infinite."""
+    """Raise if a label is NaN or infinite."""
     if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
         place = int(np.argmin(np.isfinite(labels)))
         raise DataError(
@@ -388,12 +391,12 @@ def check_labels(labels: np.ndarray, name: str, first: int = 0) -> None:
 
 
 def compression_of(path: Path) -> str | None:
-    """How a CSV file is compressed, by the suffix of its name."""
+    """Return the compression of a CSV file by the suffix of its name; None if it has none."""
     return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(path.suffix)
 
 
 def table(name: str, title: str, **told: Any) -> Format:
-    """A format that `TableSource` reads."""
+    """Return a format that `TableSource` reads."""
 
     def opened(path: Path, how: How) -> TableSource:
         return TableSource(path, name, how.label, how.capacity, how.width, how.budget.batch)
@@ -405,7 +408,7 @@ CSV = table(
     "csv", "CSV", suffixes=(".csv", ".csv.gz", ".csv.bz2", ".csv.zst"),
     growth=lambda path: 1.0 if path.suffix == ".csv" else UNPACKED,
 )  # fmt: skip
-PARQUET = table(  # an encrypted file needs its name too: PARE may begin a label such as PARENT
+PARQUET = table(  # an encrypted file also needs the suffix: PARE may begin a label such as PARENT
     "parquet",
     "Parquet",
     starts=((MAGIC, ""), (ENCRYPTED, ".parquet")),

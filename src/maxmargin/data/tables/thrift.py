@@ -1,12 +1,12 @@
-"""Thrift's compact protocol, in which Parquet writes its metadata: the fields that are asked for, by their numbers.
+"""Reader for Thrift's compact protocol, which encodes Parquet's metadata. It returns the requested fields by number.
 
-    struct     a byte for each field: its number less the last one's and its type, then its value; 0 ends the struct
+    struct     for each field a byte with the difference of field numbers and the type, then the value; 0 ends it
     integer    zigzag, seven bits a byte
     text       its length, then its bytes
     list       a byte for length and type, then its items
 
-Every value is read from bytes that are there: a length that lies runs into the end of the data (IndexError), and
-nothing is allocated for it.
+Values are read only from bytes that exist: a false length runs into the end of the data (IndexError), and nothing is
+allocated for it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, TEXT, LIST, SET, MAP, STRUCT = range(1, 13)
 BITS = {I16: 16, I32: 32, I64: 64}
-FIXED = {TRUE: 1, FALSE: 1, BYTE: 1, DOUBLE: 8}  # bytes; truth values take one in a list only
-DEEPEST = 32  # values within values: Parquet's own are at most 8 deep
-LONG = 15  # a list of this many items or more states its length in bytes of its own
+FIXED = {TRUE: 1, FALSE: 1, BYTE: 1, DOUBLE: 8}  # bytes; booleans take a byte only in a list
+DEEPEST = 32  # most levels of nested values: Parquet's metadata have at most 8
+LONG = 15  # a list of this many items or more states its length as a separate integer
 
 
 class Struct(NamedTuple):
-    """Which fields of a struct to read, by number, and what to make of them; the others are passed over."""
+    """The fields of a struct to read, by number, and a function that converts them; other fields are skipped."""
 
     fields: dict[int, Struct | None]
     make: Callable[[dict[int, Any]], Any]
@@ -32,13 +32,13 @@ NOTHING = Struct({}, lambda _: None)
 
 
 class Compact:
-    """A reader of bytes, at a place in them."""
+    """A reader at a position in the data."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at, self.depth = data, 0, 0
 
     def struct(self, wanted: Struct) -> Any:
-        """A struct, made of those of the wanted fields that are there."""
+        """Read a struct, and convert the wanted fields that are present."""
         found: dict[int, Any] = {}
         number = 0
         while head := self.byte():
@@ -52,7 +52,7 @@ class Compact:
         return wanted.make(found)
 
     def value(self, kind: int, wanted: Struct | None) -> Any:
-        """A value of that type; None if it is one that is not read here, such as text."""
+        """Read a value of a type; return None for types that are skipped, such as text."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise ValueError(f"more than {DEEPEST} values within each other")
@@ -75,7 +75,7 @@ class Compact:
         return value
 
     def items(self, wanted: Struct | None) -> list[Any]:
-        """A list of structs; passed over, and empty, if it is not wanted."""
+        """Read a list of structs; if it is not wanted, skip it and return []."""
         head = self.byte()
         count, kind = (self.varint() if head >> 4 == LONG else head >> 4), head & 15
         if wanted is not None:
@@ -85,7 +85,7 @@ class Compact:
         return []
 
     def skip_pairs(self) -> None:
-        """Pass over a map."""
+        """Skip a map."""
         count = self.varint()
         kinds = self.byte() if count else 0
         for _ in range(count):
@@ -93,14 +93,14 @@ class Compact:
             self.value(kinds & 15, None)
 
     def integer(self, kind: int) -> int:
-        """A number with a sign, which must fit in its type."""
+        """Read a signed integer, which must fit in its type."""
         coded = self.varint()
         if coded >> BITS[kind]:
             raise ValueError(f"a number of more than {BITS[kind]} bits")
         return (coded >> 1) ^ -(coded & 1)
 
     def varint(self) -> int:
-        """A number without a sign."""
+        """Read an unsigned integer."""
         value = 0
         for shift in range(0, 70, 7):
             byte = self.byte()
@@ -110,12 +110,12 @@ class Compact:
         raise ValueError("a number of more than ten bytes")
 
     def byte(self) -> int:
-        """The next one."""
+        """Read the next byte."""
         self.at += 1
         return self.data[self.at - 1]
 
     def skip(self, count: int) -> None:
-        """Pass over `count` bytes, which must be there."""
+        """Skip `count` bytes; raise if the data end before."""
         self.at += count
         if self.at > len(self.data):
             raise IndexError("the data end within a value")

@@ -1,7 +1,7 @@
-"""Text to parsed blocks, in the order of the file: what reading it whole and reading it block by block share.
+"""Parsing of LIBSVM text in blocks, in the order of the file: shared by reading a whole file and by streaming.
 
-One thread reads blocks of whole lines, compiled code parses several of them at a time. The first thing that is wrong is
-refused by line, with the remedy; or every line that is wrong is left out, and counted.
+One thread reads blocks of whole lines, and compiled code parses several of them at a time. The first invalid line
+raises an error with its line number and a remedy; or all invalid lines are skipped and counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from maxmargin.errors import DataError, ParameterError
 from maxmargin.system.threads import in_order
 
 BLOCK = 1 << 20
-NARROW = 2**31 - 1  # the most columns and pairs that int32 counts
+NARROW = 2**31 - 1  # most columns and pairs that int32 can count
 NUMBER = re.compile(rb"[-+.0-9eE]+")
 SEPARATOR = re.compile(rb"[,;|\t]")
 ROW = re.compile(rb"^[^\S\n]*[^\s#][^\n]*", re.MULTILINE)
@@ -31,30 +31,33 @@ Answer = tuple[Room, Parsed, list[int]]
 
 
 class Found(NamedTuple):
-    """A block and what is in it, good until the next one is asked for; which of its lines were left out, and why."""
+    """A parsed block, valid until the next one is requested; `bad` holds the error messages of its skipped lines."""
 
     block: Block
     room: Room
     parsed: Parsed
     bad: list[str]
-    end: int  # of the block, in bytes of text from the beginning of the file
-    lines: int  # up to its end
+    end: int  # end of the block, in bytes of text from the beginning of the file
+    lines: int  # lines of the file up to the end of the block
 
 
 class Task(NamedTuple):
-    """How every block of a file is parsed."""
+    """Settings for parsing the blocks of a file, and memory for reuse."""
 
     path: Path
     base: int
     d: int | None
-    limit: int  # the largest column
-    lenient: bool  # whether lines that are wrong are left out
-    longest: int  # bytes of a line
+    limit: int  # largest column
+    lenient: bool  # whether invalid lines are skipped
+    longest: int  # most bytes of a line
     spare: list[Room]
     spare_blocks: list[Block]
 
     def parse(self, block: Block) -> Answer:
-        """Parse one block; `size` is where it was refused, if it was. With it, what is wrong with lines left out."""
+        """Parse one block; return its arrays, the result, and the positions of faults in skipped lines.
+
+        The `size` of the result is the position of the first fault if the block is refused.
+        """
         room, start, bad = self._room(block.capacity), 0, list[int]()
         parsed, faults = self._checked(block, room, 0)
         if not self.lenient:
@@ -70,7 +73,7 @@ class Task(NamedTuple):
         return (room, self._without(block, room, bad), bad) if bad else (room, parsed, bad)
 
     def _without(self, block: Block, room: Room, bad: list[int]) -> Parsed:
-        """Parse the block as if the lines with these faults were empty, and leave them as they are."""
+        """Parse the block as if the lines with these faults were blank; the text of the block is restored."""
         starts = [block.text.rfind(b"\n", 0, fault) + 1 for fault in bad]
         lines = [bytes(block.text[start : block.text.find(b"\n", start)]) for start in starts]
         for start, line in zip(starts, lines, strict=True):
@@ -81,7 +84,10 @@ class Task(NamedTuple):
         return parsed
 
     def _checked(self, block: Block, room: Room, start: int) -> tuple[Parsed, list[int]]:
-        """Parse from a position on, and find what compiled code could not see; positions count from the beginning."""
+        """Parse from `start` on; return the result and the faults that compiled code cannot see.
+
+        All positions count from the beginning of the block.
+        """
         parsed = self._compiled(block, room, start)
         if parsed.size < block.size and self._is_wide(block, parsed.size):
             room.indices = np.empty(room.indices.size, dtype=np.int64)
@@ -105,13 +111,13 @@ class Task(NamedTuple):
         return parsed._replace(size=parsed.size + start)  # type: ignore[no-any-return]
 
     def _is_wide(self, block: Block, position: int) -> bool:
-        """Whether the pair there was refused only because int32 cannot hold its column."""
+        """Whether the pair at a position was refused only because int32 cannot hold its column."""
         found = LONG_INDEX.match(block.text, position)
         return found is not None and NARROW <= int(found[1]) - self.base <= self.limit
 
 
 def text_task(path: Path, zero_based: bool, d: int | None, lenient: bool = False, longest: int = LONGEST) -> Task:
-    """How to parse a file; d is the number of features, where it is known."""
+    """Return the settings for parsing a file; `d` is the number of features, if known."""
     if d is not None and d < 1:
         raise ParameterError(f"d = {d}: the number of features must be at least 1")
     base = 0 if zero_based else 1
@@ -119,7 +125,7 @@ def text_task(path: Path, zero_based: bool, d: int | None, lenient: bool = False
 
 
 def settle(block: Block, room: Room, parsed: Parsed) -> list[int]:
-    """Let float() decide what compiled code could not; where there are values that are not finite."""
+    """Let float() parse what compiled code could not decide; return the positions of values that are not finite."""
     address, faults = block.address(), []
     for numbers in (room.labels[: parsed.rows], room.values[: parsed.pairs]):
         bits = numbers.view(np.int64)
@@ -133,7 +139,7 @@ def settle(block: Block, room: Room, parsed: Parsed) -> list[int]:
 
 
 def wrong_names(block: Block, room: Room, parsed: Parsed, start: int) -> list[int]:
-    """Where there are labels that are neither numbers nor names."""
+    """Return the positions of lines whose labels are neither numbers nor valid text."""
     refused = set(all_refused(room.label_text[: parsed.label_bytes].tobytes()))
     if not refused:
         return []
@@ -148,7 +154,7 @@ def wrong_names(block: Block, room: Room, parsed: Parsed, start: int) -> list[in
 
 
 def one_a_line(block: Block, faults: list[int]) -> list[int]:
-    """The first fault of each line, in their order."""
+    """Return the first fault of each line, in order."""
     kept: list[int] = []
     for fault in sorted(faults):
         if not kept or block.text.find(b"\n", kept[-1]) < fault:
@@ -157,13 +163,13 @@ def one_a_line(block: Block, faults: list[int]) -> list[int]:
 
 
 def parsed_blocks(task: Task, threads: int, capacity: int = BLOCK, start: int = 0, lines: int = 0) -> Generator[Found]:
-    """The file from byte `start` of its text on, which follows so many lines; refuses what is wrong."""
+    """Yield the parsed blocks from byte `start` of the text on, after `lines` lines; raise at an invalid line."""
     with opened(task.path) as stream:
         yield from parsed_stream(stream, task, threads, capacity, start, lines)
 
 
 def parsed_stream(stream: Stream, task: Task, threads: int, capacity: int, start: int, lines: int) -> Generator[Found]:
-    """The same for a file that is open."""
+    """Like `parsed_blocks`, for an open file."""
     stream.skip(start)
     cut, at_start = blocks(stream, capacity, task.spare_blocks, start == 0, task.longest), start == 0
     for block, (room, parsed, bad) in in_order(task.parse, cut, threads if threads > 1 else 0):
@@ -184,20 +190,20 @@ def parsed_stream(stream: Stream, task: Task, threads: int, capacity: int, start
 
 
 def check_is_no_table(path: Path, block: Block, parsed: Parsed) -> None:
-    """Refuse a CSV file under another name, by its first rows: not one index:value, but what separates columns."""
+    """Raise if the file looks like CSV under another name: separators in its first row, and no index:value."""
     line = first_row(block)
     if parsed.pairs == 0 and SEPARATOR.search(line):
         raise no_features(path, line)
 
 
 def first_row(block: Block) -> bytes:
-    """The first line that is neither empty nor a comment."""
+    """Return the first line that is neither empty nor a comment."""
     found = ROW.search(block.text, 0, block.size)
     return found[0].strip() if found else b""
 
 
 def no_features(path: Path, line: bytes) -> DataError:
-    """The error for rows that are labels alone."""
+    """Return the error for rows that consist of labels only."""
     table = SEPARATOR.search(line) is not None
     said = "this is a table: name it .csv, with a line of column names" if table else "no row has a feature"
     return DataError(
@@ -207,7 +213,7 @@ def no_features(path: Path, line: bytes) -> DataError:
 
 
 def complaint(task: Task, block: Block, position: int, lines: int) -> str:
-    """What is wrong there, with file and line."""
+    """Return the error message for the fault at a position, with file and line."""
     start = block.text.rfind(b"\n", 0, position) + 1
     line = bytes(block.text[start : block.text.find(b"\n", position)])
     number = lines + block.text.count(b"\n", 0, position) + 1

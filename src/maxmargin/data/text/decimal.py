@@ -1,16 +1,16 @@
-"""Decimal text to float64, every bit as Python's float() has it.
+"""Conversion of decimal text to float64, with exactly the bits of Python's float().
 
 Reads    [+-] digits [. digits] [e [+-] digits], eight digits at a time in one machine word
-Means    ± m 10^q, m the leading digits, as many as fit 63 bits (18 always do)
+Means    ± m 10^q, where m has the leading digits, as many as fit in 63 bits (18 always do)
 Rounds   m ≤ 2^53, |q| ≤ 22: one exact division or product (Clinger 1990)
          else: the upper 128 bits of m 5^q, from a table of powers of five (after Lemire 2021)
-Proof    the true product lies in a known interval above the computed one; where both ends round alike the
-         bits are decided, and where they do not the address is left behind in a NaN, for float() to settle
-Costs    about 5 ns a number; undecided are exact ties, and of the numbers with 19 digits and more one in 100
+Proof    the true product lies in a known interval above the computed one. If both ends round alike, the bits are
+         decided. Otherwise the result is a NaN that holds the address of the number, and float() decides
+Costs    about 5 ns a number. Exact ties are undecided, and one in 100 of the numbers with 19 or more digits
 
-Text is read by address, from memory that the caller holds: helpers that take an array would count references
-to it on every call, which costs more than the parsing. All helpers become part of their caller, for the same
-reason; only what is called from outside needs the package's `compiled`.
+Text is read by address, from memory that the caller keeps alive: helpers that take an array would count references
+to it on every call, which costs more than the parsing. For the same reason, all helpers are inlined. Only functions
+that are called from outside need the package's `compiled`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from numba.extending import intrinsic
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST_POWER, LARGEST_POWER = -342, 308  # below, 19 digits round to zero; above, one digit is infinite
 INFINITE = 0x7FF << 52
-UNDECIDED = 0xFFF << 51  # a NaN: the address goes into its lower bits
+UNDECIDED = 0xFFF << 51  # a NaN; the address is added in its lower bits
 
 PLUS, MINUS, POINT, ZERO, LETTER_E = b"+-.0e"
 TEN_TO = np.array([10**k for k in range(9)])
-ROOM_FOR = np.array([10 ** (18 - k) for k in range(9)])  # m below this takes k more digits
-FULL = (2**63 - 10) // 10  # m below this takes one more
+ROOM_FOR = np.array([10 ** (18 - k) for k in range(9)])  # k more digits can be appended to m below this
+FULL = (2**63 - 10) // 10  # one more digit can be appended to m below this
 EXACT_TEN_TO = np.array([10.0**k for k in range(23)])
 
 NOTHING = np.int64(0)
@@ -41,7 +41,7 @@ inlined = njit(error_model="numpy", forceinline=True, no_cpython_wrapper=True, n
 
 
 def leading_128_bits(q: int) -> tuple[int, int]:
-    """5^q without its binary exponent, cut off after 128 bits: two words."""
+    """Return 5^q without its binary exponent, truncated to 128 bits, as two words."""
     power: int = 5 ** abs(q)
     length = power.bit_length()
     bits = (1 << (length + 127)) // power if q < 0 else (power << 128) >> length
@@ -53,7 +53,7 @@ POWERS = np.array([leading_128_bits(q) for q in range(SMALLEST_POWER, LARGEST_PO
 
 @inlined
 def number(p):
-    """The number at p and where it ends: p itself if there is none; a NaN that holds p if it is undecided."""
+    """Return the number at p, a NaN that holds p if it is undecided, and its end, which is p if there is no number."""
     start = p
     negative = byte(p) == MINUS
     if negative or byte(p) == PLUS:
@@ -80,7 +80,7 @@ def number(p):
 
 @inlined
 def digits(p, m):
-    """Append the digits at p to m: m, where they end, and how many found no room and were dropped."""
+    """Append the digits at p to m; return m, the end of the digits, and how many were dropped for lack of room."""
     y, n = leading_digits(p)
     while n == 8 and m < ROOM_FOR[8]:
         m = m * TEN_TO[8] + joined(y)
@@ -93,7 +93,7 @@ def digits(p, m):
 
 @inlined
 def last_digits(p, m):
-    """As `digits`, one at a time, where m comes to its 63 bits."""
+    """Like `digits`, but one digit at a time, when m approaches 63 bits."""
     dropped = 0
     while ZERO <= byte(p) < ZERO + 10:
         if m < FULL:
@@ -106,7 +106,7 @@ def last_digits(p, m):
 
 @inlined
 def leading_digits(p):
-    """The eight bytes at p, less "0", and how many of them, from the first, are digits."""
+    """Return the eight bytes at p, less "0", and the number of digits among them before any other byte."""
     y = eight_bytes(p) ^ 0x3030303030303030
     others = ((y + 0x7676767676767676) | y) & -0x7F7F7F7F7F7F7F80  # the top bit of each byte above 9
     return y, trailing_zeros(others) >> 3
@@ -114,7 +114,7 @@ def leading_digits(p):
 
 @inlined
 def joined(y):
-    """The number that eight digits spell, a byte each: neighbours join to pairs, to fours, to eight."""
+    """Return the number that eight digits spell, a byte each: neighbours are joined to pairs, fours and eight."""
     y = (10 * y + (y >> 8)) & 0x00FF00FF00FF00FF
     y = (100 * y + (y >> 16)) & 0x0000FFFF0000FFFF
     return (10000 * y + (y >> 32)) & 0xFFFFFFFF
@@ -122,7 +122,7 @@ def joined(y):
 
 @inlined
 def exponent(p):
-    """The whole number at p, near enough beyond 10^15, and where it ends: p itself if there is none."""
+    """Return the whole number at p, inexact beyond 10^15, and its end, which is p if there is no number."""
     start, e = p, 0
     negative = byte(p) == MINUS
     if negative or byte(p) == PLUS:
@@ -137,7 +137,7 @@ def exponent(p):
 
 @inlined
 def rounded(m, q, address):
-    """The float64 nearest to m 10^q; if m is full, digits were perhaps dropped: to less than (m + 1) 10^q."""
+    """Return the float64 nearest to m 10^q, or a NaN with the address. Dropped digits add less than 10^q."""
     bits = nearest(m, q)
     if m >= FULL and bits != nearest(m + 1, q):
         bits = UNDECIDED
@@ -146,17 +146,17 @@ def rounded(m, q, address):
 
 @inlined
 def nearest(m, q):
-    """The bits of the float64 nearest to m 10^q, or UNDECIDED."""
+    """Return the bits of the float64 nearest to m 10^q, or UNDECIDED."""
     if m == 0 or q < SMALLEST_POWER:
         return 0
     if q > LARGEST_POWER:
         return INFINITE
     zeros = leading_zeros(m)
     w = m << zeros
-    # w 5^q, cut off, is high.low; what is missing adds less than one to `high`
+    # w 5^q, truncated, is high.low; the missing part adds less than one to `high`
     high, low = product(w, POWERS[q - SMALLEST_POWER, 0])
     top = np.int64(high >> np.uint64(63))
-    e = ((217706 * q) >> 16) + 1086 + top - zeros  # biased; 217706 / 2^16 is log2(10), near enough for these q
+    e = ((217706 * q) >> 16) + 1086 + top - zeros  # biased; 217706 / 2^16 ≈ log2(10), close enough for these q
     shift = 10 + top
     if e < 1:  # subnormal: fewer bits are kept
         shift, e = shift + 1 - e, 1
@@ -166,7 +166,7 @@ def nearest(m, q):
     rest = high & (half + half - WORD_ONE)
     if rest == half - WORD_ONE or (rest == half and low == 0):
         second, _ = product(w, POWERS[q - SMALLEST_POWER, 1])
-        low += second  # now what is missing adds less than two to `low`
+        low += second  # now the missing part adds less than two to `low`
         if low < second:
             rest += WORD_ONE
         if (rest < half and low >= WORD_TWO_BELOW) or (rest == half and low == 0):
@@ -177,7 +177,7 @@ def nearest(m, q):
 
 @intrinsic
 def byte(typing, p):
-    """The byte at address p."""
+    """Return the byte at address p."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
@@ -188,7 +188,7 @@ def byte(typing, p):
 
 @intrinsic
 def eight_bytes(typing, p):
-    """The eight bytes at address p as one word, the first one lowest."""
+    """Return the eight bytes at address p as one word, the first byte lowest."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()), align=1)
@@ -199,7 +199,7 @@ def eight_bytes(typing, p):
 
 @intrinsic
 def product(typing, a, b):
-    """The upper and the lower word of a b, both taken as unsigned."""
+    """Return the upper and the lower word of a b, both taken as unsigned."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word, double = ir.IntType(64), ir.IntType(128)
@@ -212,7 +212,7 @@ def product(typing, a, b):
 
 @intrinsic
 def leading_zeros(typing, word):
-    """How many bits, from the highest, are zero."""
+    """Return the number of leading zero bits."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctlz(arguments[0], ir.IntType(1)(0))
@@ -222,7 +222,7 @@ def leading_zeros(typing, word):
 
 @intrinsic
 def trailing_zeros(typing, word):
-    """How many bits, from the lowest, are zero."""
+    """Return the number of trailing zero bits."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.IntType(1)(0))
@@ -232,7 +232,7 @@ def trailing_zeros(typing, word):
 
 @intrinsic
 def as_float(typing, bits):
-    """The float64 with these bits."""
+    """Return the float64 with these bits."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.DoubleType())

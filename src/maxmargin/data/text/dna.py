@@ -1,9 +1,10 @@
-"""Sequences of letters as rows: a line holds a label and a sequence, a row counts its words of K letters.
+"""DNA sequences as rows: a line holds a label and a sequence, and its row counts the words of K letters (k-mers).
 
     +1 ACGTTGCAAN...
 
-A, C, G and T, small or large, are letters; a word with any other letter in it is not counted. Word w_1 … w_K is column
-Σ w_i 4^(K−i), with A, C, G, T as 0, 1, 2, 3. Rows have length 1, so that long sequences weigh no more than short ones.
+The letters are A, C, G and T, in upper or lower case; a word with any other letter is not counted. Word w_1 … w_K is
+column Σ w_i 4^(K−i), with A, C, G, T as 0, 1, 2, 3. Rows have norm 1, so that long sequences weigh no more than short
+ones.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from maxmargin.system.compiled import compiled
 
 END_OF_LINE, BLANK, COMMENT = 10, 32, 35  # \n, space, #
 OTHER = 4
-MANY = 1000  # most labels in a block that are looked up one by one; more are sorted
+MANY = 1000  # most distinct labels in a block for linear search; more are sorted
 LONGER = 4  # a block of sequences is this many times shorter than one of LIBSVM text: each letter becomes a value
 CODES = np.full(256, OTHER, dtype=np.uint8)
 for code, letters in enumerate((b"Aa", b"Cc", b"Gg", b"TtUu")):
@@ -39,7 +40,7 @@ class DnaSource(OneFile):
 
     k: int
     capacity: int = 1 << 20
-    longest: int = LONGEST  # bytes of a line
+    longest: int = LONGEST  # most bytes of a line
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,7 +49,7 @@ class DnaSource(OneFile):
         self.any_order = is_plain(self.path)
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
-        """The rows from there on."""
+        """Yield the blocks from `start` on."""
         self.check()
         place = start
         with opened(self.path) as stream:
@@ -61,11 +62,11 @@ class DnaSource(OneFile):
             raise DataError(f"{self.path}: no rows: each line should read label sequence")
 
     def bytes_at(self, place: Place) -> tuple[int, int]:
-        """The bytes of one block."""
+        """Return the offset and approximate size of a block, in bytes."""
         return place.at, self.capacity // LONGER
 
     def block_at(self, place: Place) -> RowBlock:
-        """The block that begins there."""
+        """Read the block at `place`."""
         with self.stream() as stream, closing(self.found(stream, place)) as found:
             for block in found:
                 if len(block.labels):
@@ -73,7 +74,7 @@ class DnaSource(OneFile):
         raise FileError(f"{self.path}: the file has become shorter since training began: start again")
 
     def found(self, stream: Stream, place: Place) -> Generator[RowBlock]:
-        """All blocks from there on, those without rows too."""
+        """Yield all blocks from `place` on, including those without rows."""
         stream.skip(place.at)
         for block in blocks(stream, self.capacity // LONGER, self.spare, place.at == 0, self.longest):
             if block.too_long:
@@ -82,14 +83,14 @@ class DnaSource(OneFile):
             labels, spans, lines = self.cut(text, place.line)
             following = Place(0, place.at + block.size, place.row + len(labels), place.line + lines)
             rows = words_of(text, spans[:, 2], spans[:, 3], self.k, self.lender)
-            del text  # the block is filled again
+            del text  # the block will be filled again
             read = int(block.part_read * self.size)
             self.spare.append(block)
             yield RowBlock(rows, labels, place, following, read)
             place = following
 
     def cut(self, text: np.ndarray, before: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """Labels, where they and their sequences are, and how many lines; blank lines and comments hold none."""
+        """Return the labels, the spans (see `cut_lines`) and the number of lines of a block after `before` lines."""
         spans = np.empty((int(np.count_nonzero(text == END_OF_LINE)), 5), dtype=np.int64)
         rows, lines, wrong = cut_lines(text, spans)
         spans = spans[:rows]
@@ -108,7 +109,7 @@ class DnaSource(OneFile):
 
 
 def coded(text: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows in which a label comes first, and for each row the number of its label among those."""
+    """Return the row in which each distinct label first occurs, and for each row the number of its label."""
     codes, firsts = np.empty(len(spans), dtype=np.int64), np.empty(len(spans), dtype=np.int64)
     count = code_labels(text, spans, codes, firsts[:MANY])
     if count > MANY:
@@ -118,13 +119,13 @@ def coded(text: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def words_at(text: np.ndarray, spans: np.ndarray) -> list[bytes]:
-    """The labels of these rows, as they are written."""
+    """Return the labels of these rows as they are written."""
     return [text[start:stop].tobytes() for start, stop in spans[:, :2].tolist()]
 
 
 @lru_cache(1000)
 def is_label(text: bytes) -> bool:
-    """Whether it is a finite number or a name."""
+    """Whether a text is a valid label: a finite number or a name."""
     try:
         return bool(np.isfinite(float(text)))
     except ValueError:
@@ -132,7 +133,7 @@ def is_label(text: bytes) -> bool:
 
 
 def labels_of(labels: list[bytes]) -> np.ndarray:
-    """Labels as numbers, or as names if any is one."""
+    """Convert labels to numbers, or to text if any of them is not a number."""
     try:
         return as_whole(np.array([float(label) for label in labels]))
     except ValueError:
@@ -140,14 +141,14 @@ def labels_of(labels: list[bytes]) -> np.ndarray:
 
 
 def rows_of(sequences: Sequence[bytes | str], k: int) -> Csr:
-    """The words of each sequence."""
+    """Return the word counts of each sequence, divided by their norm."""
     texts = [text.encode() if isinstance(text, str) else text for text in sequences]
     ends = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)]).astype(np.int64)
     return words_of(np.frombuffer(b"".join(texts), dtype=np.uint8), ends[:-1], ends[1:], k, Lender())
 
 
 def words_of(text: np.ndarray, starts: np.ndarray, stops: np.ndarray, k: int, lender: Lender) -> Csr:
-    """The words of each part of a text, from starts[i] to stops[i]."""
+    """Return the word counts, divided by their norm, of each part of a text from starts[i] to stops[i]."""
     most = int(np.sum(np.maximum(stops - starts - k + 1, 0)))
     values, indices = lender.lend_pairs(most, np.float32, np.int32)
     indptr = np.zeros(len(starts) + 1, dtype=np.int64)
@@ -157,9 +158,10 @@ def words_of(text: np.ndarray, starts: np.ndarray, stops: np.ndarray, k: int, le
 
 @compiled
 def cut_lines(text, spans):
-    """Where label and sequence of each line are, and its number; ends at a line that is neither blank nor these two.
+    """Find the label and the sequence of each line; stop at a line that is neither blank nor of this form.
 
-    How many rows, how many lines, and where the line begins that is wrong, or −1.
+    Each row of `spans` receives start and stop of the label, start and stop of the sequence, and the line number.
+    Return the number of rows, the number of lines, and the beginning of the invalid line, or −1.
     """
     rows = lines = at = 0
     while at < text.size:
@@ -188,19 +190,19 @@ def cut_lines(text, spans):
 
 @compiled
 def at_end(text, at):
-    """Whether nothing is left of a line but a comment."""
+    """Whether the rest of a line is empty or a comment."""
     return at >= text.size or text[at] == END_OF_LINE or text[at] == COMMENT
 
 
 @compiled
 def is_blank(letter):
-    """A space, a tab, or another ASCII blank."""
+    """Whether a letter is a space, a tab, or another ASCII blank."""
     return letter == BLANK or (9 <= letter <= 13 and letter != END_OF_LINE)
 
 
 @compiled
 def behind_blanks(text, at):
-    """The position after the blanks."""
+    """Return the position after the blanks."""
     while at < text.size and is_blank(text[at]):
         at += 1
     return at
@@ -208,9 +210,9 @@ def behind_blanks(text, at):
 
 @compiled
 def code_labels(text, spans, codes, firsts):
-    """Number the labels, the same text the same number, and note where each comes first.
+    """Number the distinct labels, and store the row in which each first occurs.
 
-    How many there are; one more than there is room for if they are more.
+    Return the number of distinct labels, or firsts.size + 1 if there are more than that.
     """
     count = 0
     for i in range(codes.size):
@@ -228,7 +230,7 @@ def code_labels(text, spans, codes, firsts):
 
 @compiled
 def alike(text, start, stop, other, other_stop):
-    """Whether two parts of a text are the same."""
+    """Whether two parts of a text are equal."""
     while start < stop and other < other_stop and text[start] == text[other]:
         start, other = start + 1, other + 1
     return start == stop and other == other_stop
@@ -236,7 +238,7 @@ def alike(text, start, stop, other, other_stop):
 
 @compiled
 def count_words(text, starts, stops, k, values, indices, indptr):
-    """Count the words of every sequence, sorted, and divide by the length of the counts."""
+    """Count the words of every sequence, sorted, and divide the counts by their norm; return the number of values."""
     to, mask, longest = 0, np.uint32((1 << (2 * k)) - 1), 1
     for i in range(starts.size):
         longest = max(longest, stops[i] - starts[i])
@@ -275,13 +277,13 @@ def count_words(text, starts, stops, k, values, indices, indptr):
 
 @compiled
 def digit_of(word, digit):
-    """Eight bits of a word, the last ones first."""
+    """Return eight bits of a word; digit 0 is the lowest."""
     return np.uintp((word >> np.uint32(8 * digit)) & np.uint32(255))
 
 
 @compiled
 def sort_words(words, spare, found, places):
-    """The words sorted, eight bits after eight bits, and the memory that is free now; `places` counts these bits."""
+    """Radix-sort the words, eight bits at a time, with the counts in `places`; return them and the unused memory."""
     for digit in range(places.shape[0]):
         start = 0
         for value in range(256):

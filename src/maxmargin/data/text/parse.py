@@ -1,8 +1,8 @@
-"""Lines of LIBSVM text to rows, in compiled code.
+"""Parser for lines of LIBSVM text, in compiled code.
 
 Reads    label [qid:N] index:value ... [# comment], one line a row, in a block of whole lines
-Writes   the labels as numbers and as written, the columns and values of all rows, and where each row ends
-Stops    at the first thing that is not so, and says where; `explanation` then finds the words
+Writes   the labels as numbers and as text, the columns and values of all rows, and the end of each row
+Stops    at the first token that is not valid, and returns its position; `explanation` then gives the message
 Costs    about 2 ns a byte
 """
 
@@ -22,7 +22,7 @@ LARGEST_INDEX = 2**62
 NEWLINE, QID = 10, int.from_bytes(b"qid:", "little")
 TOKEN = re.compile(rb"[^\t\v\f\r #]+")
 BLANK, LINE_END, COMMENT, COLON, OTHER = 1, 2, 4, 8, 16
-TOKEN_END = np.int64(BLANK | LINE_END | COMMENT)  # not literals: Numba would compile `until` anew for each
+TOKEN_END = np.int64(BLANK | LINE_END | COMMENT)  # int64: Numba would compile `until` anew for each literal
 NAME_END, REST = np.int64(TOKEN_END | COLON), np.int64(LINE_END)
 SOLID = np.int64(31 - BLANK)
 NOTHING = np.int64(0)
@@ -33,7 +33,7 @@ KIND[list(b"\n#:")] = LINE_END, COMMENT, COLON
 
 
 class Parsed(NamedTuple):
-    """How far a block was read, and what was found."""
+    """The number of bytes of a block that were parsed, and of the items found in them."""
 
     size: int  # bytes read: all of them, or up to the token that was refused
     lines: int
@@ -41,11 +41,11 @@ class Parsed(NamedTuple):
     pairs: int
     label_bytes: int
     names: int  # labels that are not numbers
-    undecided: int  # values and labels that are NaN and hold their position
+    undecided: int  # values and labels that are a NaN with their address
 
 
 class Room:
-    """Room for all that can be in so many bytes of text: a row takes two of them at least, a pair four."""
+    """Arrays that can hold the content of `capacity` bytes of text: a row takes at least two bytes, a pair four."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -58,7 +58,7 @@ class Room:
 
 @compiled
 def parse(text, size, base, limit, labels, label_text, ends, indices, values):  # noqa: PLR0912
-    """Read the lines in `size` bytes from address `text` on; columns are index − base, at most `limit`."""
+    """Parse the lines in `size` bytes from address `text` on; columns are index − base, at most `limit`."""
     lines = row = pair = letters = names = undecided = 0
     p = text
     while p < text + size:
@@ -112,14 +112,14 @@ def parse(text, size, base, limit, labels, label_text, ends, indices, values):  
 
 @inlined
 def until(p, kinds):
-    """The first byte from p on that is of one of these kinds."""
+    """Return the position of the first byte from p on that is of one of these kinds."""
     while not KIND[byte(p)] & kinds:
         p += 1
     return p
 
 
 def explanation(line: bytes, position: int, base: int, d: int | None) -> str:
-    """What is wrong with the token at this position of a line, and what to do about it."""
+    """Return the message for an invalid token at this position of a line, with a remedy."""
     tokens = [(found.start(), found[0]) for found in TOKEN.finditer(line, 0)]
     k = max(bisect(tokens, position, key=itemgetter(0)) - 1, 0)
     if k == 0:
@@ -173,7 +173,7 @@ def _about_value(index: str, value: bytes) -> str:
 
 
 def shown(token: bytes) -> str:
-    """A token for a message: readable, and not too long."""
+    """Format a token for a message: readable, and not too long."""
     text = token.decode(errors="replace")
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:60])
     return text if len(text) <= 40 else text[:37] + "..."

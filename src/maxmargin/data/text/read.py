@@ -1,9 +1,9 @@
-"""LIBSVM / SVMlight text, read on all cores.
+"""Reading of LIBSVM / SVMlight text on all cores.
 
 Reads    label [qid:N] index:value ... [# comment], plain or compressed
-How      one thread reads blocks of whole lines; compiled code parses several of them at a time; the parts are
-         put together in the order of the file, so neither threads nor block size can be seen in the result
-Refuses  the first thing that is wrong in the file, by line, with the remedy
+How      one thread reads blocks of whole lines, compiled code parses several of them at a time, and the parts are
+         joined in the order of the file, so the result depends neither on the threads nor on the block size
+Refuses  the first invalid line, with its line number and a remedy
 Costs    one pass; memory for the result and a few blocks
 """
 
@@ -34,29 +34,29 @@ def read_text(
     Parameters
     ----------
     path : str or Path
-        The file. What it is compressed with is seen from its content.
+        The file. Its compression is recognised by its content.
     zero_based : bool
-        Whether the first feature has index 0; by default it has index 1, as LIBSVM writes it.
+        Whether the first feature has index 0; by default it has index 1, as in LIBSVM.
     d : int, optional
-        The number of features. By default, the largest index in the file says.
+        Number of features. By default, the largest index in the file determines it.
     threads : int, optional
-        How many threads parse; by default, as many as there are cores. The result does not depend on it.
+        Number of parsing threads; by default, the number of cores. The result does not depend on it.
     budget : Budget, optional
-        The memory that rows may take; by default, all that is free.
+        Memory limit of the rows; by default, all free memory.
 
     Returns
     -------
     rows : Csr
-        float64 values, each the bits of Python's `float`; indices int32 where they fit, else int64.
+        float64 values, each with the bits of Python's `float`; indices int32 if they fit, else int64.
     y : numpy.ndarray
         The labels: int64 if all are whole numbers, float64 if all are numbers, else text as written.
 
     Raises
     ------
     DataError
-        Something in the file is not as it should be; the message names line, value and remedy.
+        The content of the file is invalid; the message names line, value and remedy.
     FileError
-        The file cannot be read, is cut short or damaged.
+        The file cannot be read, or is cut short or damaged.
 
     Examples
     --------
@@ -80,12 +80,12 @@ def read_text(
 
 
 class _Read:
-    """What was read so far: the parts of the result, in the order of the file."""
+    """The parts of the result that have been read, in the order of the file."""
 
     def __init__(self, task: Task, most: int) -> None:
         self.task, self.most = task, most
         self.names = 0
-        self.line = b""  # the first row
+        self.line = b""  # text of the first row
         self.values = _Growing(np.float64)
         self.indices = _Growing(np.int32)
         self.ends = _Growing(np.int64)
@@ -111,7 +111,7 @@ class _Read:
             raise too_many(str(self.task.path), self.most)
 
     def rows(self) -> Csr:
-        """The rows, with the narrowest indices that hold them."""
+        """Return the rows, with the narrowest indices that hold them."""
         if self.ends.size == 0:
             raise DataError(f"{self.task.path}: no rows: each line should read label index:value ...")
         if self.values.size == 0 and self.task.d is None:
@@ -128,11 +128,11 @@ class _Read:
 
 
 class _Growing:
-    """An array that grows; how much of the file is read says how large it will become."""
+    """An array that grows. Its final size is estimated from the part of the file that has been read."""
 
     def __init__(self, kind: type) -> None:
         self.size = 0
-        self.most = np.inf  # bytes that are reserved before they are needed
+        self.most = np.inf  # most bytes that are reserved in advance
         self.room: np.ndarray = np.empty(0, dtype=kind)
 
     def append(self, part: np.ndarray, part_read: float) -> None:
@@ -148,10 +148,10 @@ class _Growing:
     def _make_room(self, size: int) -> None:
         if self.size == 0:
             self.room = np.empty(size, dtype=self.room.dtype)
-        else:  # moved by the system, where it can, without a copy
+        else:  # the system moves the memory without a copy, if it can
             self.room.resize(size, refcheck=False)
 
     def array(self) -> np.ndarray:
-        """The array, without the room that was not needed."""
+        """Return the array, without unused memory."""
         self.room.resize(self.size, refcheck=False)
         return self.room

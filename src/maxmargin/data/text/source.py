@@ -40,7 +40,7 @@ class TextSource(OneFile):
     threads: int = 1
     capacity: int = BLOCK
     lenient: bool = False
-    longest: int = LONGEST  # bytes of a line
+    longest: int = LONGEST  # most bytes of a line
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,7 +51,7 @@ class TextSource(OneFile):
         self.any_order = is_plain(self.path)
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
-        """Parse the blocks from that place on."""
+        """Parse and yield the blocks from `start` on."""
         self.check()
         place, pairs, line = start, 0, b""
         if start == START:
@@ -63,7 +63,7 @@ class TextSource(OneFile):
             place, pairs, line = block.next, pairs + found.parsed.pairs, line or first_row(found.block)
             if found.parsed.rows:
                 yield block
-        self.task.spare.clear()  # single blocks, and whatever comes next, need fewer
+        self.task.spare.clear()  # reading single blocks needs fewer
         self.task.spare_blocks.clear()
         self.check()
         if place.row == 0:
@@ -72,17 +72,17 @@ class TextSource(OneFile):
             raise no_features(self.path, line)
 
     def share(self, other: Any, stays_open: bool) -> None:
-        """Use the memory of another source, that of its parser too."""
+        """Use the memory of another source, including that of its parser."""
         super().share(other, stays_open)
         rooms = other.task.spare if isinstance(other, TextSource) else self.task.spare
         self.task = self.task._replace(spare=rooms, spare_blocks=self.spare)
 
     def bytes_at(self, place: Place) -> tuple[int, int]:
-        """The bytes of one block."""
+        """Return the offset and approximate size of a block, in bytes."""
         return place.at, self.capacity
 
     def block_at(self, place: Place) -> RowBlock:
-        """Parse one block."""
+        """Parse the block at `place`."""
         with (
             self.stream() as stream,
             closing(parsed_stream(stream, self.task, 1, self.capacity, place.at, place.line)) as found_blocks,
@@ -95,13 +95,13 @@ class TextSource(OneFile):
         raise FileError(f"{self.path}: the file has become shorter since training began: start again")
 
     def block(self, found: Found, place: Place) -> RowBlock:
-        """A block that begins there."""
+        """Return a parsed block, which begins at `place`, as rows and labels."""
         following = Place(0, found.end, place.row + found.parsed.rows, found.lines)
         read = int(found.block.part_read * self.size) if self.size else found.end
         return RowBlock(self.rows(found), labels(found), place, following, read)
 
     def rows(self, found: Found) -> Csr:
-        """The rows of a block, in memory of their own."""
+        """Return the rows of a block, copied to memory of their own."""
         count, pairs = found.parsed.rows, found.parsed.pairs
         indices = found.room.indices[:pairs]
         width = int(indices.max()) + 1 if pairs else 0
@@ -113,13 +113,13 @@ class TextSource(OneFile):
 
 
 def labels(found: Found) -> np.ndarray:
-    """The labels of a block."""
+    """Return the labels of a block."""
     numbers, text = found.room.labels[: found.parsed.rows], found.room.label_text[: found.parsed.label_bytes]
     return label_array(numbers.copy(), text, found.parsed.names > 0)
 
 
 def opened(path: Path, how: How) -> TextSource:
-    """LIBSVM text as a source."""
+    """Open LIBSVM text as a source."""
     return TextSource(path, how.zero_based, how.d, how.threads, how.capacity, how.lenient, how.budget.line)
 
 

@@ -1,8 +1,8 @@
 """Text files, plain or compressed, as blocks of whole lines.
 
-Knows    gzip, bzip2, xz and Zstandard, by the first bytes of the file, never by its name
-Gives    blocks that end with a newline, and what part of the file was read so far
-Refuses  with one line: what cannot be opened, and what was cut short or damaged on its way
+Detects  gzip, bzip2, xz and Zstandard, by the first bytes of the file, never by its name
+Yields   blocks that end with a newline, with the fraction of the file that has been read
+Raises   a one-line error for a file that cannot be opened, is cut short or damaged
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import numpy as np
 from maxmargin.errors import DataError, FileError
 
 READ_AHEAD = 1 << 17
-LONGEST = 1 << 30  # most bytes of a line where there is no memory limit
-PADDING = 16  # compiled code reads words of eight bytes, some of them beyond the last line
+LONGEST = 1 << 30  # most bytes of a line if there is no memory limit
+PADDING = 16  # compiled code reads words of eight bytes, also beyond the last line
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DAMAGED = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
 
@@ -41,11 +41,11 @@ class Stream:
         status = os.fstat(file.fileno())
         self.length = status.st_size if stat.S_ISREG(status.st_mode) else 0
         if self.kind == "plain" and self.length:
-            self.bytes = self.file = file.raw  # what is read goes to where it is wanted, without a buffer between
+            self.bytes = self.file = file.raw  # reads go to the caller's memory without a buffer
             self.file.seek(0)
 
     def fill(self, buffer: memoryview) -> int:
-        """Read until the buffer is full or the file at its end; how many bytes that were."""
+        """Read until the buffer is full or the file ends; return the number of bytes."""
         filled = 0
         try:
             while filled < len(buffer) and (count := self.bytes.readinto(buffer[filled:])):
@@ -55,7 +55,7 @@ class Stream:
         return filled
 
     def skip(self, count: int) -> None:
-        """Skip `count` bytes; a file that is not compressed is not read for it."""
+        """Skip the first `count` bytes; an uncompressed file is not read for this."""
         if self.kind == "plain" and self.length:
             self.file.seek(count)
             return
@@ -64,7 +64,7 @@ class Stream:
             count -= filled
 
     def part_read(self) -> float:
-        """What part of the file was read so far; a guess of one half where its length is not known."""
+        """Return the fraction of the file that has been read; one half as a guess if its length is unknown."""
         return min(max(self.file.tell(), 1) / self.length, 1.0) if self.length else 0.5
 
     def _complaint(self, error: BaseException) -> str:
@@ -75,30 +75,30 @@ class Stream:
 
 
 class Block:
-    """Bytes in memory: whole lines, the last one ended too, and some newlines beyond as padding."""
+    """Bytes in memory: whole lines, each with a newline at its end, and further newlines as padding."""
 
     def __init__(self, capacity: int) -> None:
         self.text = bytearray(capacity + PADDING)
         self.size = 0
         self.part_read = 1.0
-        self.too_long = 0  # bytes of a line that was given up; then the block is empty, and the last
+        self.too_long = 0  # bytes of a line that is too long; the block is then empty, and the last
 
     @property
     def capacity(self) -> int:
-        """The most bytes it can hold."""
+        """The most bytes that the block can hold."""
         return len(self.text) - PADDING
 
     @property
     def free(self) -> int:
-        """Bytes that can be added, with one kept for a newline at the end."""
+        """Number of bytes that can be added; one more is kept for a newline at the end."""
         return self.capacity - self.size - 1
 
     def address(self) -> int:
-        """Where the bytes are, for compiled code; good as long as the block is."""
+        """Return the address of the bytes for compiled code, valid as long as the block exists."""
         return int(np.frombuffer(self.text, dtype=np.uint8).ctypes.data)
 
     def end_at(self, size: int) -> bytes:
-        """Cut the block off behind this many bytes; what comes off."""
+        """Truncate the block to `size` bytes; return the rest."""
         rest = bytes(self.text[size : self.size])
         self.text[size : size + PADDING] = b"\n" * PADDING
         self.size = size
@@ -108,10 +108,10 @@ class Block:
 def blocks(
     stream: Stream, capacity: int, spare: list[Block], at_start: bool = True, longest: int = LONGEST
 ) -> Iterator[Block]:
-    """Cut the stream behind newlines: blocks of this many bytes at most, or twice, four times ... for a long line.
+    """Cut the stream after newlines into blocks of at most `capacity` bytes, doubled until a long line fits.
 
-    Where a block ends depends on where it begins and on nothing else. Blocks that the caller puts into `spare` are used
-    again. A line of more than `longest` bytes ends it, with a block that says so.
+    The end of a block depends only on its beginning. Blocks that the caller puts into `spare` are reused. A line of
+    more than `longest` bytes ends the iteration, with a block whose `too_long` is set.
     """
     rest, at_end = b"", False
     while not at_end:
@@ -138,14 +138,14 @@ def blocks(
 
 
 def given_up(size: int) -> Block:
-    """What stands for a line that is too long: its number is known only where lines are counted."""
+    """Return the block that stands for a line that is too long. The caller counts lines and knows its number."""
     block = Block(1)
     block.too_long = size
     return block
 
 
 def line_too_long(path: Path, line: int, size: int) -> DataError:
-    """The error for such a line."""
+    """Return the error for a line that is too long."""
     return DataError(
         f"{path}:{line}: the line is longer than {size:,} bytes: end each row with a newline, "
         "or raise memory (--memory) if rows are that long"
@@ -153,11 +153,11 @@ def line_too_long(path: Path, line: int, size: int) -> DataError:
 
 
 def _begun(rest: bytes | memoryview, capacity: int, spare: list[Block]) -> Block:
-    """A block that begins with the rest of another, and has room for more."""
+    """Return a block that begins with the rest of another one, and has room for more."""
     while capacity < len(rest) + 2:
         capacity *= 2
     try:
-        block = spare.pop()  # another thread may have been quicker
+        block = spare.pop()  # another thread may have taken the last one
     except IndexError:
         block = Block(capacity)
     if block.capacity != capacity:
@@ -176,7 +176,7 @@ def opened(path: str | Path) -> Iterator[Stream]:
 
 
 def open_for(owner: object, path: Path) -> Stream:
-    """The same, open as long as its owner lives."""
+    """Open a file like `opened`, until its owner is deleted."""
     file = _open(path)
     weakref.finalize(owner, file.close)
     return Stream(path, file)
@@ -190,7 +190,7 @@ def _open(path: Path) -> Any:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether it is a file of text that can be read from any byte on; a pipe is not looked at."""
+    """Whether a file is uncompressed, so that it can be read from any byte on; False for a pipe, which is not read."""
     if not path.is_file():
         return False
     with opened(path) as stream:
@@ -216,7 +216,7 @@ def _is_bzip2(head: bytes) -> bool:
 
 
 def _is_zstd(head: bytes) -> bool:
-    """A frame of data, or one to be skipped, as parallel compressors write in front."""
+    """Whether the first bytes are a data frame, or a skippable frame, which parallel compressors write first."""
     return head[:4] == b"\x28\xb5\x2f\xfd" or (head[1:4] == b"\x2a\x4d\x18" and head[0] >> 4 == 5)
 
 

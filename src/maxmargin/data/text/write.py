@@ -1,9 +1,9 @@
-"""LIBSVM / SVMlight text, written so that reading it gives the same rows and labels, to the last bit.
+"""Writing of LIBSVM / SVMlight text. Reading it returns the same rows and labels, bit for bit.
 
-Writes   label index:value ..., values with the fewest digits that name their float64
-Keeps    zeros that sparse rows hold; zeros of dense rows are left out
-Refuses  labels that would not survive: empty, with blanks, # or :, or not finite
-Costs    about 0.4 µs a value; the file appears whole or not at all
+Writes   label index:value ..., values with the fewest digits that identify their float64
+Keeps    explicit zeros of sparse rows; zeros of dense rows are omitted
+Refuses  labels that could not be read back: empty, with blanks, # or :, or not finite
+Costs    about 0.4 µs a value. The file is written atomically
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def write_text(path: str | Path, rows: Dense | Csr, y: Any, *, zero_based: bool 
     Parameters
     ----------
     path : str or Path
-        The file; what was there before is replaced only when all is written.
+        The file. An existing file is replaced only after everything is written.
     rows : Dense or Csr
-        The rows. Their number of columns is not written: give `d` to `read_text` if it matters.
+        The rows. The number of columns is not written: give `d` to `read_text` if it matters.
     y : array of int, float or str
-        A label for each row.
+        One label for each row.
     zero_based : bool
         Whether to give the first feature index 0 rather than 1.
 
@@ -71,7 +71,7 @@ def write_text(path: str | Path, rows: Dense | Csr, y: Any, *, zero_based: bool 
 
 
 def _parts(rows: Dense | Csr, count: int) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
-    """Some rows at a time: the first one, where each ends, and the columns and values of all."""
+    """Yield some rows at a time: number of the first row, end of each row, and columns and values of all of them."""
     pairs = rows.values.size
     step = max(1, PAIRS_AT_ONCE * count // max(pairs, count, 1))
     for start in range(0, count, step):
@@ -108,7 +108,7 @@ def _shortest(x: float | str) -> str:
 
 
 def _checked(y: np.ndarray) -> np.ndarray:
-    """The labels as whole numbers, numbers or names, if all of them can be read back."""
+    """Return the labels as whole numbers, numbers or text; raise if one of them could not be read back."""
     if y.ndim != 1:
         raise DataError(f"labels of shape {y.shape}: give one label for each row")
     if y.dtype.kind in "biu":
@@ -141,7 +141,7 @@ def _compressing(file: BinaryIO, suffix: str) -> Any:
 
 
 class _LeftOpen(io.RawIOBase):
-    """A file that others may close: pyarrow closes what it writes to, and the file is still to be renamed."""
+    """A file that stays open when pyarrow closes the stream it writes to, because the file is still to be renamed."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
