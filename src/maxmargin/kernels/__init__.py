@@ -1,1 +1,1 @@
-"""K(x, z): functions, tiles of the matrix, rows held of it; Nyström and Fourier features."""
+"""Kernels K(x, z): functions, kernel matrices in tiles, a cache of kernel rows, Nyström and Fourier features."""

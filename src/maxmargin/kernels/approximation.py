@@ -14,7 +14,7 @@ from maxmargin.kernels.landmarks import landmarks_of
 from maxmargin.system.threads import free_memory
 
 NAMES = ("nystrom", "fourier")
-FREQUENCY_COPIES = 2  # Arrays of d × components that fit the frequencies, and Q and R, while they are made orthogonal.
+FREQUENCY_COPIES = 2  # Memory for frequencies and their QR factors, in arrays of d × components numbers.
 LANDMARK_COPIES = 4  # Kernel matrices of the landmarks in memory while their eigenvectors are computed.
 
 

@@ -1,10 +1,10 @@
-"""Feature maps that approximate a kernel by inner products, so that a linear model can be trained in its place.
+"""Feature maps φ that approximate a kernel by inner products, so that a linear model can replace a kernel model.
 
     nystrom   φ(x) = Λ^(−½) Uᵀ k(x),      k(x) = K(landmarks, x) and U Λ Uᵀ = K(landmarks, landmarks):
-                                          ⟨φ(x), φ(z)⟩ is K(x, z) wherever x or z is in the span of the landmarks
-    fourier   φ(x) = √(2/m) (cos Wx, sin Wx),   rows of W as the Gaussian's spectrum has them, N(0, 2γ), those of each
-                                          d orthogonal, which makes the mean error smaller. data/expand draws
-                                          its frequencies from its text alone, and shares the waves
+                                          ⟨φ(x), φ(z)⟩ = K(x, z) if x or z is in the span of the landmarks
+    fourier   φ(x) = √(2/m) (cos Wx, sin Wx),   rows of W are drawn from N(0, 2γ), the spectrum of the Gaussian;
+                                          each block of d rows is orthogonal, which reduces the mean error. The
+                                          frequencies of data/expand depend only on its text; it shares write_waves
 After    Williams, Seeger 2001; Rahimi, Recht 2007; Yu et al. (orthogonal random features) 2016
 """
 
@@ -27,9 +27,9 @@ from maxmargin.kernels.tiles import rows_of_kernel
 from maxmargin.system.file_checks import REAL, checked_array, section, short, size
 from maxmargin.system.threads import blas_on_one_thread, on_threads
 
-LINES = 1024  # examples that one thread takes at once
-AT_ONCE = 1 << 24  # values of the kernel with the landmarks that are held at once
-TINY = 1e-12  # eigenvalues below this part of the largest are rounding, and left out
+LINES = 1024  # examples in one task of a thread
+AT_ONCE = 1 << 24  # most kernel values between examples and landmarks in memory at once
+TINY = 1e-12  # eigenvalues below this fraction of the largest are rounding errors and are left out
 
 
 class FeatureMap(Protocol):
@@ -37,30 +37,30 @@ class FeatureMap(Protocol):
 
     @property
     def name(self) -> str:
-        """What users call it."""
+        """The name by which users select the map."""
 
     @property
     def kernel(self) -> Kernel:
-        """K."""
+        """The kernel K."""
 
     @property
     def d(self) -> int:
-        """Features of x."""
+        """Number of features of x."""
 
     @property
     def components(self) -> int:
-        """Features of φ(x)."""
+        """Number of features of φ(x)."""
 
     def fill(self, many: Points, out: np.ndarray, threads: int) -> None:
-        """φ of some examples, a row each, into `out`."""
+        """Write φ(x) of every example x of `many` to the rows of `out`."""
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """Its arrays, for a file."""
+        """Return the arrays of the map, for a model file."""
 
 
 @dataclass(frozen=True, eq=False)
 class NystromMap:
-    """Nyström features: the kernel with landmarks, whitened."""
+    """Nyström features: kernel values with the landmarks, whitened."""
 
     name: ClassVar[str] = "nystrom"
 
@@ -70,21 +70,21 @@ class NystromMap:
 
     @property
     def d(self) -> int:
-        """Features of x."""
+        """Number of features of x."""
         return count_columns(self.landmarks)
 
     @property
     def components(self) -> int:
-        """Features of φ(x)."""
+        """Number of features of φ(x)."""
         return int(self.whitening.shape[1])
 
     @cached_property
     def points(self) -> Points:
-        """The landmarks, in the form that kernels take."""
+        """The landmarks in the form that kernels need."""
         return points_of(self.landmarks)
 
     def fill(self, many: Points, out: np.ndarray, threads: int) -> None:
-        """The kernel with the landmarks, whitened."""
+        """Write φ(x) of every example x of `many` to the rows of `out`."""
         K = np.empty((len(self.points), len(many)))
         rows_of_kernel(self.kernel, self.points, many, K, threads)
 
@@ -94,13 +94,13 @@ class NystromMap:
         by_lines(whiten, len(many), threads)
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """Landmarks and Λ^(−½) Uᵀ."""
+        """Return the landmarks and U Λ^(−½), for a model file."""
         return {**tensors_of(self.landmarks), "whitening": self.whitening}
 
 
 @dataclass(frozen=True, eq=False)
 class FourierMap:
-    """Random Fourier features."""
+    """Random Fourier features of the Gaussian kernel, with orthogonal frequencies."""
 
     name: ClassVar[str] = "fourier"
 
@@ -109,16 +109,16 @@ class FourierMap:
 
     @property
     def d(self) -> int:
-        """Features of x."""
+        """Number of features of x."""
         return int(self.frequencies.shape[0])
 
     @property
     def components(self) -> int:
-        """Features of φ(x)."""
+        """Number of features of φ(x)."""
         return int(2 * self.frequencies.shape[1])
 
     def fill(self, many: Points, out: np.ndarray, threads: int) -> None:
-        """Cosines, then sines."""
+        """Write φ(x) of every example x of `many` to the rows of `out`: cosines, then sines."""
         half = self.frequencies.shape[1]
 
         def wave(lines: slice) -> None:
@@ -129,12 +129,12 @@ class FourierMap:
         by_lines(wave, len(many), threads)
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """The frequencies."""
+        """Return the frequencies, for a model file."""
         return {"frequencies": self.frequencies}
 
 
 def nystrom_map(kernel: Kernel, landmarks: Rows, threads: int = 1) -> NystromMap:
-    """The map of these landmarks; directions in which they do not differ are left out."""
+    """Return the Nyström map of these landmarks, without directions of negligible eigenvalue."""
     points = points_of(landmarks)
     K = np.empty((len(points), len(points)))
     rows_of_kernel(kernel, points, points, K, threads)
@@ -144,7 +144,7 @@ def nystrom_map(kernel: Kernel, landmarks: Rows, threads: int = 1) -> NystromMap
 
 
 def fourier_map(kernel: Gaussian, d: int, components: int, rng: np.random.Generator) -> FourierMap:
-    """A map of that many components, one more if they are odd."""
+    """Draw a Fourier map with `components` features, rounded up to an even number."""
     half = -(-components // 2)
     if d == 0:
         return FourierMap(kernel, np.zeros((0, half)))
@@ -154,7 +154,7 @@ def fourier_map(kernel: Gaussian, d: int, components: int, rng: np.random.Genera
 
 
 def transform(features: FeatureMap, rows: Rows, threads: int = 1) -> Dense:
-    """φ of every row, in float32."""
+    """Return φ(x) of every row x, in float32."""
     out = np.empty((count_rows(rows), features.components), np.float32)
     step = max(LINES, AT_ONCE // max(features.components, 1))
     for part, many in parts_of(rows, threads):
@@ -165,18 +165,18 @@ def transform(features: FeatureMap, rows: Rows, threads: int = 1) -> Dense:
 
 
 def by_lines(work: Callable[[slice], None], count: int, threads: int) -> None:
-    """Call work(lines) for all lines, some at a time, on all threads."""
+    """Call work(lines) for slices of at most LINES of `count` lines, on all threads."""
     with blas_on_one_thread:
         on_threads(threads, lambda start: work(slice(start, min(start + LINES, count))), range(0, count, LINES))
 
 
 def map_metadata(features: FeatureMap) -> dict[str, Any]:
-    """Name, width and kernel of the map, for a file."""
+    """Return the name, the number of input features and the kernel of the map, for a model file."""
     return {"name": features.name, "d": features.d, "kernel": kernel_metadata(features.kernel)}
 
 
 def map_of(tensors: dict[str, np.ndarray], metadata: dict[str, Any]) -> FeatureMap:
-    """The map of a file's tensors and metadata, if they fit together."""
+    """Build the map from the tensors and metadata of a model file. Raises ValueError if they are inconsistent."""
     kernel, d = kernel_of(section(metadata, "kernel")), size(metadata, "d")
     if metadata.get("name") == FourierMap.name:
         frequencies = checked_array(tensors, "frequencies", REAL, 2)

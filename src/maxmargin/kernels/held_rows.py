@@ -15,7 +15,7 @@ from maxmargin.kernels.tiles import rows_of_kernel
 from maxmargin.system.buffers import lender
 from maxmargin.system.compiled import compiled
 
-FEWEST = 64  # Rows that are held whatever the budget: a step of a solver needs several at once.
+FEWEST = 64  # Fewest rows in the cache, even if they exceed the budget: a step of a solver needs several at once.
 AT_FIRST = 2048  # Rows that the cache holds before it grows.
 RETURNS = 0.25  # The cache doubles when this fraction of its rows was evicted and needed again.
 

@@ -18,7 +18,7 @@ from maxmargin.system.compiled import compiled
 
 SPARSE_FROM = 4  # Columns for each nonzero value: with fewer, dense products are faster.
 NUMBERS_AT_ONCE = 1 << 22  # Numbers of a block of examples in `parts_of`: 32 MB.
-LEAST_EXAMPLES = 4096  # In such a block, whatever their length.
+LEAST_EXAMPLES = 4096  # Fewest examples in such a block, even if they are long.
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Points:
 
 
 class Few(NamedTuple):
-    """Some points, and the same as the columns of an array."""
+    """Some points, also stored as the columns of an array."""
 
     points: Points
     columns: np.ndarray

@@ -104,7 +104,7 @@ class SupportVectors(Widths):
             super().check_width(d, name, exactly)
 
     def vector_tensors(self) -> dict[str, np.ndarray]:
-        """The support vectors as arrays of a model file."""
+        """Return the support vectors as arrays of a model file."""
         centre = {} if self.centre is None else {"centre": self.centre}
         return {"support": self.support, **tensors_of(self.vectors), **centre}
 
@@ -146,5 +146,5 @@ def vectors_of(tensors: dict[str, np.ndarray], d: int, kernel: Kernel) -> Rows:
 
 
 def picked_vectors(rows: Rows, support: np.ndarray, kernel: Kernel) -> Rows:
-    """The support vectors; of a precomputed kernel their row numbers say all."""
+    """Return the support vectors; for a precomputed kernel they have no features, as row numbers suffice."""
     return Dense(np.zeros((len(support), 0))) if isinstance(kernel, Precomputed) else pick(rows, support)

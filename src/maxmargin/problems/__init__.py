@@ -1,1 +1,1 @@
-"""What is minimised, and how far a point is from the optimum: losses, objectives, certificates."""
+"""Problems and certificates: losses, objectives, and bounds on the distance of a point from the optimum."""

@@ -1,14 +1,14 @@
 """The best free bias: b minimises  φ(b) = Σ C_i ℓ(y_i (f_i + b))  for given scores f.
 
-The loss says by which rule it is found (`bias_rule`):
+The loss declares the method (`bias_rule`):
 
-midpoint         hard margin: the middle between the lowest positive and the highest negative score
-quantile         hinge: φ′ jumps by C_i at t_i = y_i − f_i, from −C₊ to C₋. So b is the point where the C's of the t's
-                 to its left add up to C₊, the weight of the positive examples: a weighted quantile. A sample of the
-                 t's says about where it is, and only those near that place are sorted.
-newton           smooth losses: φ′ rises continuously from negative to positive. A Newton iteration from a guess, and
-                 where that does not converge at once, one kept inside its bracket. For squared hinge φ′ is made of
-                 straight pieces and the iteration ends on the exact answer.
+midpoint         hard margin: the midpoint between the lowest positive and the highest negative score
+quantile         hinge: φ′ jumps by C_i at t_i = y_i − f_i, from −C₊ to C₋. So b is a weighted quantile: the point where
+                 the C_i of all t_i to its left sum to C₊, the weight of the positive examples. A sample of the t_i
+                 gives its approximate position, and only the t_i close to it are sorted.
+newton           smooth losses: φ′ increases continuously from negative to positive. Newton's method starts from a
+                 guess; if it does not converge quickly, it is repeated inside a bracket. For squared hinge φ′ is
+                 piecewise linear, and the result is exact.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from maxmargin.system.compiled import compiled
 from maxmargin.system.threads import on_threads
 
 NEWTON_STEPS = 200
-FROM_A_GUESS = 12  # Newton steps from a guess, before a bracket is looked for
-BALANCED = 1e-13  # |φ′| relative to the force on either side at which b is found: some hundred roundings
-LONG = 20_000  # kinks from which on a sample of them is sorted first
+FROM_A_GUESS = 12  # most Newton steps from a guess, before a bracket is searched
+BALANCED = 1e-13  # |φ′| relative to the force of one class at which b is found: some hundred rounding errors
+LONG = 20_000  # with more kinks t_i, a sample is sorted first
 SAMPLE = 4_000  # kinks in that sample
-NEAR = 0.02  # share of all kinks, on either side of the sample's quantile, among which the exact one is looked for
-CHUNK = 1 << 15  # examples that a thread adds up at once
+NEAR = 0.02  # the quantile is searched among this fraction of all kinks on each side of the quantile of the sample
+CHUNK = 1 << 15  # examples in one task of a thread
 
 Forces = Callable[[float], tuple[float, float, float]]
 
@@ -36,7 +36,7 @@ Forces = Callable[[float], tuple[float, float, float]]
 def best_bias(
     f: np.ndarray, y: np.ndarray, C: np.ndarray, loss: Loss, guess: float | None = None, threads: int = 1
 ) -> float:
-    """The b that minimises Σ C_i ℓ(y_i (f_i + b)); both classes must have weight. A good guess saves time."""
+    """Return the b that minimises Σ C_i ℓ(y_i (f_i + b)). Both classes need a positive weight; a guess saves time."""
     if loss.bias_rule == "midpoint":
         return _by_midpoint(f, y, C)
     if loss.bias_rule == "quantile":
@@ -52,7 +52,7 @@ def best_bias(
 
 
 def best_constant(y: np.ndarray, C: np.ndarray, loss: Loss) -> float:
-    """The best b where every score is 0, so that only the weight of either class counts."""
+    """Return the best b if every score is 0: it depends only on the weights of the two classes."""
     weights = np.array([C @ (y > 0), C @ (y < 0)])
     return best_bias(np.zeros(2), np.array([1.0, -1.0]), weights, loss)
 
@@ -63,7 +63,7 @@ def _by_midpoint(f: np.ndarray, y: np.ndarray, C: np.ndarray) -> float:
 
 
 def _by_quantile(kinks: np.ndarray, C: np.ndarray, positive: float) -> float:
-    """The first of the kinks, in rising order, at which their weights add up to `positive`."""
+    """Return the first kink, in increasing order, at which the sum of the weights reaches `positive`."""
     if len(kinks) > LONG:
         some = slice(None, None, len(kinks) // SAMPLE)
         order, share = np.argsort(kinks[some]), positive / float(np.sum(C))
@@ -80,7 +80,7 @@ def _by_quantile(kinks: np.ndarray, C: np.ndarray, positive: float) -> float:
 
 
 def _from_guess(forces: Forces, b: float) -> float | None:
-    """Newton steps as long as each halves φ′; None where one does not."""
+    """Take Newton steps while each at least halves |φ′|; return None if one does not."""
     before = np.inf
     for _ in range(FROM_A_GUESS):
         up, down, bend = forces(b)
@@ -102,7 +102,7 @@ def _in_bracket(forces: Forces, ends: tuple[float, float], b: float) -> float:
         slope = down - up
         low, high = (b, high) if slope < 0 else (low, b)
         before, step = abs(step), -slope / bend if bend > 0 else np.inf
-        if not low <= b + step <= high or abs(step) > 0.5 * before:  # kinks can send Newton back and forth
+        if not low <= b + step <= high or abs(step) > 0.5 * before:  # at kinks Newton steps can oscillate
             step = 0.5 * (low + high) - b
         if abs(step) <= 1e-15 * (1.0 + abs(b)):
             break
@@ -111,7 +111,7 @@ def _in_bracket(forces: Forces, ends: tuple[float, float], b: float) -> float:
 
 
 def _bracket(forces: Forces, kinks: np.ndarray) -> tuple[float, float]:
-    """Two ends between which φ′ changes its sign: beyond all y − f, and as much farther as the loss needs."""
+    """Return an interval on which φ′ changes its sign: the range of y − f, widened as far as the loss needs."""
 
     def slope(b: float) -> float:
         up, down, _ = forces(b)
@@ -129,7 +129,7 @@ def _bracket(forces: Forces, kinks: np.ndarray) -> tuple[float, float]:
 
 
 def _forces(f: np.ndarray, y: np.ndarray, term: DualTerm, b: float, threads: int) -> tuple[float, float, float]:
-    """The force that raises b, the force that lowers it, and φ″: φ′ is the second less the first."""
+    """Return the sums of −C_i ℓ′(m_i) over positive and over negative examples, and φ″. φ′ is second minus first."""
     starts = range(0, len(f), CHUNK)
     sums = np.empty((len(starts), 3))
 

@@ -1,6 +1,7 @@
 """Sums over the losses and over the dual terms, with a bound on their rounding errors (see system/rounding).
 
-Losses fall with the margin. So Σ C_i ℓ(m_i − e_i), with e_i the error of margin i, is above the true Σ C_i ℓ(m_i).
+Losses decrease with the margin. So Σ C_i ℓ(m_i − e_i) is an upper bound of the exact Σ C_i ℓ(m_i), if e_i bounds the
+error of margin i.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ from maxmargin.system.compiled import compiled
 from maxmargin.system.rounding import LOSS, SMALLEST, additions_of_sum, gamma
 from maxmargin.system.threads import on_threads
 
-BLOCK = 64  # examples that are added up one after the other; numpy.sum adds up the sums of blocks
-CHUNK = 512  # blocks that a thread takes at once
-FEW = 1000  # examples up to which calling NumPy takes longer than a compiled exp
+BLOCK = 64  # examples summed one after the other; numpy.sum adds the sums of the blocks
+CHUNK = 512  # blocks in one task of a thread
+FEW = 1000  # up to this many examples compiled code is faster than NumPy
 
 
 def loss_sums(
     f: np.ndarray, y: np.ndarray, term: DualTerm, b: float, sizes: np.ndarray, error: tuple[float, float], threads: int
 ) -> tuple[float, float]:
-    """Σ C_i ℓ(m_i) as computed, and an upper bound of it for margins that are off by at most their error."""
+    """Return the computed Σ C_i ℓ(m_i), and an upper bound of its exact value.
+
+    The error of margin i is at most error[0] · sizes[i] + error[1].
+    """
     by_numpy = SHAPES[type(term)].loss_bounds is not None and len(f) > FEW
     some = _losses_by_numpy if by_numpy else _losses
 
@@ -35,7 +39,7 @@ def loss_sums(
 
 
 class DualSums(NamedTuple):
-    """Σ d_i(α_i), Σ α_i, Σ α_i y_i, and Σ α_i ‖x_i‖ or a bound above it."""
+    """Σ d_i(α_i), Σ α_i, Σ α_i y_i, and Σ α_i ‖x_i‖ or an upper bound of it."""
 
     terms: float
     total: float
@@ -44,7 +48,7 @@ class DualSums(NamedTuple):
 
 
 def dual_sums(alpha: np.ndarray, y: np.ndarray, term: DualTerm, norms: np.ndarray, threads: int) -> DualSums:
-    """The sums of a dual objective, added up in blocks."""
+    """Return the sums of the dual objective, computed in blocks."""
     return DualSums(
         *sums_of_blocks(
             len(alpha), 4, threads, lambda first, last, sums: _dual_sums(alpha, y, term, norms, first, last, sums)
@@ -53,17 +57,17 @@ def dual_sums(alpha: np.ndarray, y: np.ndarray, term: DualTerm, norms: np.ndarra
 
 
 def price_of_balance(off: float, total: float) -> float:
-    """The part by which α must shrink for Σ α_i y_i to be 0 exactly, where it is off by at most `off`."""
+    """Return the fraction by which α must shrink to make Σ α_i y_i exactly 0, if |Σ α_i y_i| ≤ `off`."""
     return min(2.0 * off / total, 1.0) if total > 0.0 else 0.0
 
 
 def dual_bound(
     sums: DualSums, off: float, half_square: float, growth: float, bias_square: float, shrunk: float, added: float
 ) -> tuple[float, float]:
-    """D(α) = Σ d_i(α_i) − ½‖w‖² − ½ B² s² rounded down, and by how much.
+    """Return D(α) = Σ d_i(α_i) − ½‖w‖² − ½ B² s², rounded down, and the amount of this rounding.
 
-    ½‖w‖² may grow by `growth`, |s| is at most `off`, α is shrunk by a part `shrunk` to be balanced, and `added` is the
-    relative error of each sum.
+    The error of ½‖w‖² is at most `growth`, |s| is at most `off`, α is shrunk by the fraction `shrunk` so that s = 0,
+    and `added` is the relative error of each sum.
     """
     terms, total, s, _ = sums
     half_norm = half_square + 0.5 * bias_square * s * s
@@ -74,12 +78,12 @@ def dual_bound(
 
 
 def additions_of_blocks(n: int) -> int:
-    """The most additions that one term of `sums_of_blocks` goes through."""
+    """Return the most additions that a term takes part in in `sums_of_blocks`."""
     return min(n, BLOCK) + additions_of_sum(-(-n // BLOCK))
 
 
 def sums_of_blocks(n: int, count: int, threads: int, add: Callable[[int, int, np.ndarray], None]) -> list[float]:
-    """`count` sums over n examples, from what add(first, last, sums) writes for blocks first to last."""
+    """Return `count` sums over n examples; add(first, last, sums) writes the sums of the blocks first to last."""
     blocks = -(-n // BLOCK)
     sums = np.empty((count, blocks))
     on_threads(threads, lambda first: add(first, min(first + CHUNK, blocks), sums), range(0, blocks, CHUNK))
@@ -111,7 +115,7 @@ def _dual_sums(alpha, y, term, norms, first, last, sums):
 
 
 def _losses_by_numpy(f, y, term, b, sizes, slope, constant, first, last, sums):
-    """The same for a shape with `loss_bounds`, which is faster for many examples."""
+    """Like `_losses`, for a shape with `loss_bounds`, which is faster for many examples."""
     part = slice(first * BLOCK, min(last * BLOCK, len(f)))
     m, e = y[part] * (f[part] + b), slope * sizes[part] + constant
     value, above = SHAPES[type(term)].loss_bounds(type(term)(*(array[part] for array in term)), m, e)

@@ -153,7 +153,7 @@ class Certified:
     """A complete point with its certificate.
 
     With a kernel `w` holds the coefficient of each row, w = Σ c_i φ(x_i), `alpha` the variables of the formulation, and
-    `width` what else it determines: −ρ of ν-SVC, ε of ν-SVR.
+    `width` a further result: −ρ of ν-SVC, ε of ν-SVR.
     """
 
     w: np.ndarray

@@ -95,7 +95,7 @@ def bias_sums(bias: str) -> np.ndarray:
 
 
 def no_groups(size: int) -> np.ndarray:
-    """All variables in one group."""
+    """Return the group of each variable: all are in group 0."""
     return np.zeros(size, dtype=np.intp)
 
 

@@ -1,4 +1,4 @@
-"""What problems share whose rows are in memory: sizes, norms, and certificates that come at once."""
+"""The base class of problems with rows in memory: sizes, norms, and immediate certificates."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from maxmargin.system.rounding import UNDERFLOW
 
 
 class Offer(NamedTuple):
-    """A point of a problem: its certificate can be had at once."""
+    """A point to certify, and the function that certifies it."""
 
     certify: Callable[[Any, Any], Any]
     problem: Any
     point: Any
 
     def certified(self) -> Any:
-        """The point, certified."""
+        """Certify the point."""
         return self.certify(self.problem, self.point)
 
 
 class InMemory:
-    """A problem with `rows`, `threads`, and a `summary` and `arrays` that identify it among those with these rows."""
+    """A problem with `rows` in memory. `summary` and `arrays` distinguish it from other problems with the same rows."""
 
-    immediate = True  # a certificate comes at once
+    immediate = True  # a certificate is computed immediately
     rows: Rows
     threads: int
     summary: Any
     arrays: Any
 
     def opened(self, seed: int) -> AbstractContextManager[None]:
-        """Nothing is to be opened."""
+        """Do nothing: there is nothing to open."""
         return nullcontext()
 
     def close(self) -> None:
-        """Nothing is to be closed."""
+        """Do nothing: there is nothing to close."""
 
     def kept_aside(self, found: Any) -> Any:
-        """A certified point that outlasts the next one: each has arrays of its own."""
+        """Return the point itself: later points do not overwrite its arrays."""
         return found
 
     def fingerprint(self, solver: str, seed: int) -> dict[str, Any]:
-        """What makes a run this run: the data by digest, the problem and the solver by name."""
+        """Return the identity of a run: a digest of the data, the problem, the solver and the seed."""
         return {**self.summary, "solver": solver, "seed": seed, "data": digest_of(*self.rows, *self.arrays)}
 
     @property
@@ -73,12 +73,12 @@ class InMemory:
 
     @cached_property
     def longest(self) -> int:
-        """The most values stored in a row."""
+        """The largest number of values stored in a row."""
         return longest_row(self.rows)
 
 
 def digest_of(*values: Any) -> str:
-    """The digest of arrays by their bytes, of anything else by how it is written."""
+    """Return a digest of the values: of the bytes of arrays, and of the repr of anything else."""
     digest = hashlib.blake2b(digest_size=16)
     for value in values:
         digest.update(

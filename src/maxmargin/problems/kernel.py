@@ -40,11 +40,11 @@ from maxmargin.problems.in_memory import InMemory, Offer
 from maxmargin.system.rounding import gamma
 from maxmargin.system.threads import free_memory
 
-BATCH_COST = 1 << 16  # Numbers that could be visited in the time in which a batch is set up.
+BATCH_COST = 1 << 16  # Cost of setting up a batch, in visited numbers.
 EXACT = 1 << 20  # Kernel matrices with no more numbers (8 MB) are held in float64.
 LARGE_FOR_FLOAT32 = 1e30  # K(x, x): sums of larger values times coefficients may overflow float32 (3e38).
-FAR_FOR_FLOAT32 = 1e4  # γ‖x‖²: of larger ones float32 keeps fewer than three digits after the point.
-DENSE_FROM = 10.0  # γ‖x‖²: of smaller ones float32 keeps six digits, so the rows may become sparse, without centring.
+FAR_FOR_FLOAT32 = 1e4  # γ‖x‖²: larger values have fewer than three digits after the decimal point in float32.
+DENSE_FROM = 10.0  # γ‖x‖²: smaller values keep six digits in float32, so rows need no centring and may be sparse.
 ZERO_SLOPE = 1e-12  # Relative to Σ (hi − lo): a smaller slope of P in b is a rounding error.
 TARGET_SCALE = 1e-9  # Of Σ C |q|, for `scale`: far above rounding errors, far below the objective of any useful fit.
 MOST_TESTED = 2000  # Examples on which a kernel is tested for definiteness: its Cholesky factor takes n³/3 steps.
@@ -88,14 +88,14 @@ class KernelProblem(InMemory):
     name: str = field(default="", kw_only=True)
 
     def offer(self, point: Any) -> Any:
-        """Offer a point; what is returned certifies it when asked."""
+        """Return an Offer, which certifies the point on demand."""
         from maxmargin.problems import kernel_certificate  # it imports this module
 
         return Offer(kernel_certificate.certify_kernel, self, point)
 
     @property
     def convex(self) -> bool:
-        """Whether a lower objective is a better model: not where the kernel is indefinite."""
+        """Whether the problem is convex, so that a lower objective is better: not if the kernel is indefinite."""
         return self.bounded
 
     @property
@@ -147,7 +147,7 @@ class KernelProblem(InMemory):
         return self.points_of(None, self.dtype)
 
     def around(self) -> Points:
-        """The examples before centring. An array far from the origin stays dense, so that it can be centred."""
+        """Return the examples before centring. An array far from the origin stays dense, so that it can be centred."""
         assert isinstance(self.kernel, Gaussian)
         far = self.kernel.gamma * np.max(self.squared_norms) > DENSE_FROM
         return points_of(self.rows, threads=self.threads, dense=bool(far))

@@ -36,7 +36,7 @@ from maxmargin.system.rounding import gamma
 from maxmargin.system.values import is_number
 
 BIASES = ("none", "regularised", "free")
-UNREGULARISED = "unregularised_"  # then the loss: the kind of problem that C = ∞ leaves of it
+UNREGULARISED = "unregularised_"  # prefix of the loss name in the kind of a problem without regularisation
 SHIFTED_FROM = 1e6  # ‖x‖: columns far from 0 are searched above it; below, a score of order 1 has ten correct digits.
 
 
@@ -58,7 +58,7 @@ class Problem(InMemory):
     convex = True
 
     def offer(self, point: Any) -> Any:
-        """Offer a point; what is returned certifies it when asked."""
+        """Return an Offer, which certifies the point on demand."""
         from maxmargin.problems import certificate  # it imports this module
 
         return Offer(certificate.certify, self, point)

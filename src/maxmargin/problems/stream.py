@@ -1,8 +1,9 @@
-"""A streamed problem while it is read: passes over its rows, each with the certificate of the point that was offered.
+"""Passes over the rows of a streamed problem. Each pass computes the certificate of an offered point.
 
-A reader reads, parses and adds up the certificate of the offered point, and hands blocks of rows to the solver: in
-turns with it, or on a thread of its own. At the end of a pass the certificate is there, the reader waits for the next
-offer, and then the next pass begins. Where the solver waits for rows during much of a pass, other threads parse ahead.
+A reader reads and parses rows, adds them to the sums of the certificate, and passes blocks of rows to the solver. It
+takes turns with the solver, or runs on its own thread. At the end of a pass the certificate is complete. The reader
+waits for the next offered point, then the next pass begins. If the solver waits for rows during much of a pass, other
+threads parse ahead.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from maxmargin.system.rounding import LOSS, gamma
 from maxmargin.system.spill_file import SpillFile
 from maxmargin.system.threads import in_order
 
-STARVED = 0.25  # of a pass: where the solver waits longer for rows, other threads parse ahead
-AHEAD = 3  # blocks that the system is asked to read ahead
-PIECES = 0.25  # values of expanded rows at a time, for each byte of a block
-NARROWEST = 1e-12  # distance of the outermost b that is tried
+STARVED = 0.25  # if the solver waits for rows longer than this fraction of a pass, other threads parse ahead
+AHEAD = 3  # blocks that the operating system is asked to read ahead
+PIECES = 0.25  # most values of expanded rows in memory at once, per byte of a block
+NARROWEST = 1e-12  # smallest distance of the outermost b that is tried
 NOTHING = np.zeros(0)
 
 
 def fingerprint_of(problem: Streamed, sides: TwoSides, solver: str, seed: int) -> dict[str, Any]:
-    """What makes a run this run: the file by its content, the problem and the solver by name."""
+    """Return the identity of a run: a digest of the file, the problem, the solver and the seed."""
     return {
         "file": problem.identity, "loss": problem.loss.name, "C": problem.C, "bias": problem.bias,
         "bias_scale": problem.bias_scale, "positive": sides.positive,
@@ -45,7 +46,7 @@ def fingerprint_of(problem: Streamed, sides: TwoSides, solver: str, seed: int) -
 
 
 class Met(Protocol):
-    """What a stream must know of the state of its solver: the rows met so far, and α as it was offered."""
+    """The state of a solver as a stream needs it: numbers of rows and features read so far, and the offered α."""
 
     n: int
     d: int
@@ -55,8 +56,8 @@ class Met(Protocol):
 class Stream:
     """Passes over the rows of a streamed problem, within a memory budget."""
 
-    immediate = False  # a certificate comes at the end of a pass
-    bounded = False  # an α that is not balanced has no finite certificate
+    immediate = False  # a certificate is complete at the end of a pass
+    bounded = False  # an α with Σ α_i y_i ≠ 0 has no finite certificate
     convex = zero_is_feasible = True
 
     def __init__(
@@ -78,46 +79,46 @@ class Stream:
 
     @property
     def source(self) -> Any:
-        """Where the rows come from."""
+        """The source of the rows."""
         return self.described.source
 
     @property
     def name(self) -> str:
-        """What to call the problem."""
+        """The name of the problem."""
         return self.described.name
 
     @property
     def kind(self) -> str:
-        """What kind of problem it is."""
+        """The kind of problem: the name of its loss."""
         return self.described.loss.name
 
     @property
     def bias(self) -> str:
-        """The bias."""
+        """The treatment of the bias."""
         return self.described.bias
 
     @property
     def shift(self) -> Shift | None:
-        """How columns far from 0 are shifted."""
+        """The shift of columns far from 0, if any."""
         return self.described.shift
 
     @property
     def n(self) -> int:
-        """Rows met so far."""
+        """Number of rows read so far."""
         return 0 if self.state is None else self.state.n
 
     @property
     def most(self) -> float:
-        """How many values of expanded rows are made at a time."""
+        """The largest number of values of expanded rows in memory at once."""
         return PIECES * self.budget.block
 
     def fingerprint(self, solver: str, seed: int) -> dict[str, Any]:
-        """What makes this run this run."""
+        """Return the identity of this run."""
         return fingerprint_of(self.described, self.sides, solver, seed)
 
     @contextmanager
     def opened(self, seed: int) -> Iterator[None]:
-        """Read while the block runs, blocks in an order drawn by the seed."""
+        """Run the reader while the context is open; the seed determines the order of blocks."""
         self.shuffles = np.random.default_rng([seed, 1])
         self.pass_began = time.perf_counter()
         reader = InlineReader(self.all_passes) if self.in_turns else ReaderThread(self.all_passes)
@@ -127,22 +128,22 @@ class Stream:
         self.reader = None
 
     def close(self) -> None:
-        """Give the best model's file back."""
+        """Close the file of the best w."""
         self.kept.close()
 
     def shifted_by(self, shift: Shift | None) -> None:
-        """Shift columns from now on."""
+        """Set the shift of columns for the following rows."""
         self.described = replace(self.described, shift=shift)
 
     # Reading
 
     def read(self, wait: bool) -> Block | PassEnd | None:
-        """The next block or the end of a pass; None if none is there and it need not be waited for."""
+        """Return the next block or the end of a pass; None if nothing is ready and `wait` is false."""
         assert self.reader is not None
         return self.reader.bring(wait)
 
     def all_passes(self) -> Generator[Block | PassEnd]:
-        """The reader's side: every pass, block by block, with the sums of the certificate on the way."""
+        """Yield the blocks of all passes, and add their rows to the certificate. Runs in the reader."""
         while True:
             rows, offered = 0, self.offered
             for block in self.blocks():
@@ -160,7 +161,7 @@ class Stream:
             yield PassEnd(rows)
 
     def blocks(self) -> Iterator[RowBlock]:
-        """A pass: blocks in a random order, new each time, where the file allows it and they are known already."""
+        """Yield the blocks of a pass, in a new random order if the file allows it and their positions are known."""
         source = self.source
         places = self.places or source.places
         if places is not None and source.any_order:
@@ -178,14 +179,14 @@ class Stream:
         self.places = places
 
     def expected(self, order: list[Place]) -> Iterator[Place]:
-        """Places in their order; the system is asked for the bytes of those that come soon."""
+        """Yield the places in order, and ask the operating system to read the bytes of later ones ahead."""
         for number, place in enumerate(order):
             for soon in order[number + AHEAD : number + AHEAD + 1]:
                 self.source.expect(soon)
             yield place
 
     def end_pass(self, end: PassEnd) -> None:
-        """The certificate of the point that was offered; whether others should parse."""
+        """Finish a pass: compute the certificate of the offered point, and decide whether other threads parse ahead."""
         now = time.perf_counter()
         if self.idle > STARVED * (now - self.pass_began):
             self.helpers = self.parsers
@@ -197,7 +198,7 @@ class Stream:
         self.answer = self.certified_now()
 
     def changed(self) -> FileError:
-        """A pass with more rows than the first, or fewer."""
+        """Return the error for a pass whose number of rows differs from the first pass."""
         return FileError(
             f"{self.source.name}: had {self.n} rows in the first pass and has another number now: start again"
         )
@@ -205,7 +206,7 @@ class Stream:
     # Certificates
 
     def offer(self, point: Point) -> Stream:
-        """Freeze a point: the next pass certifies it. Before any row is met that is w = 0, without a further sum."""
+        """Offer a point, which the next pass certifies. Before any row has been read the point is w = 0."""
         assert self.state is not None
         assert point.w is not None
         self.answer, d = None, self.state.d
@@ -220,11 +221,11 @@ class Stream:
         return self
 
     def certified(self) -> Certified | None:
-        """The certified point, once its pass has ended."""
+        """Return the certified point, or None before its pass has ended."""
         return self.answer
 
     def certified_now(self) -> Certified:
-        """The certificate of the pass that has just ended."""
+        """Return the point certified by the pass that has just ended."""
         assert self.state is not None
         d, alpha = self.state.d, self.state.frozen[: self.state.n]
         if self.offered is None:
@@ -235,19 +236,19 @@ class Stream:
         self.proved = True
         self.width = self.width / NARROWER if self.offered.at_an_end else max(self.width * NARROWER, NARROWEST)
         self.b, found = self.offered.b, self.offered.certificate()
-        if np.isnan(found.primal) or np.isnan(found.dual):  # numbers that overflow prove nothing
+        if np.isnan(found.primal) or np.isnan(found.dual):  # after an overflow there is no bound
             found = Certificate(np.inf, -np.inf)
         return Certified(self.point[:d], self.b, alpha, found)
 
     def kept_aside(self, found: Certified) -> Certified:
-        """The same point with its w in a file: the next offer overwrites the vector."""
+        """Return the point with its w saved to a file, since the next offered point overwrites the vector."""
         self.kept.put(found.w)
         return replace(found, w=NOTHING, alpha=NOTHING)
 
     def best_of(self, best: Certified | None, w: np.ndarray, b: float, tol: float) -> Certified:
-        """The best point, if a pass has proved one; else where the solver stands, with nothing proved of it.
+        """Return the best point if a pass has certified one; else the current point of the solver without a bound.
 
-        The memory of the other vectors is given back first.
+        The memory of the other vectors is released first.
         """
         alpha = NOTHING if self.state is None else self.state.frozen[: self.state.n]
         release(self.point, 0)

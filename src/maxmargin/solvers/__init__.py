@@ -1,7 +1,8 @@
-"""The solvers, one algorithm a file, and the tables by which they are found.
+"""The registries of solvers. Each file of this folder implements one algorithm.
 
-A solver is registered by one line below. Its class declares what it takes (see `takes`); refusals follow from that.
-The order is that in which a refusal recommends: the first solver that takes the problem.
+A solver is registered by one line below. Its class declares the problems it can solve (see `takes`); error messages
+for unsupported problems are derived from that. Such a message recommends the first registered solver that can solve
+the problem, so the order of the lines matters.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from maxmargin.system.values import same_class
 
 
 def registered(*places: str) -> dict[str, Any]:
-    """An instance of each class, given as `folder.module:Class`, by the name of its solver."""
+    """Return a dictionary from solver name to solver. Each class is given as `folder.module:Class`."""
     solvers = {}
     for place in places:
         module, solver = place.split(":")
@@ -58,9 +59,9 @@ STREAMING_SOLVERS: dict[str, StreamingSolver] = registered(
 
 
 def register(solver: Solver) -> Solver:
-    """Make a solver known by its name, for the problems that its attribute `takes` names.
+    """Register a solver under its name, for the problems that its attribute `takes` declares.
 
-    It is checked for missing pieces. The same class again replaces what was registered.
+    Raises ParameterError if an attribute or method is missing. Registering the same class again replaces the old entry.
     """
     for piece in ("name", "state_type", "takes", "start", "advance", "point"):
         if not hasattr(solver, piece):
@@ -77,7 +78,7 @@ def register(solver: Solver) -> Solver:
 
 
 def find_solver(name: str, options: dict[str, Any] | None = None, *, kernel: bool = False) -> Solver:
-    """The solver of that name, in its form for kernels if asked for, with these options instead of its own."""
+    """Return the solver of that name with these options set; its kernel version if `kernel` is true."""
     known_solvers: dict[str, Any] = {**SOLVERS, **KERNEL_SOLVERS, **STREAMING_SOLVERS}
     if name not in known_solvers:
         raise ParameterError(f"solver={name!r} is not known: choose auto or one of {', '.join(known_solvers)}")
@@ -85,7 +86,7 @@ def find_solver(name: str, options: dict[str, Any] | None = None, *, kernel: boo
 
 
 def with_options(solver: Any, options: dict[str, Any] | None) -> Any:
-    """The solver with these options instead of its own."""
+    """Return a copy of the solver with these options set."""
     name, known = solver.name, [option.name for option in fields(solver)]
     for option in options or {}:
         if option not in known:
@@ -95,7 +96,7 @@ def with_options(solver: Any, options: dict[str, Any] | None) -> Any:
 
 
 def refusal(solver: Solver, problem: Problem | KernelProblem) -> str | None:
-    """Why a solver cannot solve the problem, and which one can; None if it can."""
+    """Return why a solver cannot solve the problem, and the name of one that can; None if it can."""
     objection = solver.takes.objection(problem)
     if objection is None:
         return None

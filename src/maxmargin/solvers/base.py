@@ -1,7 +1,7 @@
 """The protocol of a solver: start, advance, point. The loop in `loop/solve` does the rest.
 
-The state of a solver is a dataclass of arrays, numbers and truth values, so that a checkpoint can hold it. The loop
-reads one field of it, `visited`: the number of rows visited; n of them are an epoch.
+The state of a solver is a dataclass of arrays, numbers and booleans, so that a checkpoint can store it. The loop reads
+one field, `visited`, the number of rows visited so far. An epoch is n visits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 
 WORK = 10_000_000  # values visited in one call of `advance`: a few tenths of a second
-ROW = 50  # the fixed cost of visiting a row, in values
+ROW = 50  # fixed cost of visiting a row, in units of visited values
 
 
 class Solver(Protocol):
@@ -28,68 +28,69 @@ class Solver(Protocol):
 
     @property
     def name(self) -> str:
-        """The name users give."""
+        """The name by which users select the solver."""
 
     @property
     def state_type(self) -> type:
-        """The dataclass of its state."""
+        """The dataclass of the solver's state."""
 
     @property
     def takes(self) -> Takes:
-        """The problems that it takes."""
+        """The problems that the solver can solve."""
 
     def start(self, problem: Any, warm: Point | None = None) -> Any:
-        """The state before the first step, at a point with alpha if given."""
+        """Return the state before the first step, at the point `warm` if one is given."""
 
     def advance(self, problem: Any, state: Any, rng: np.random.Generator) -> Status | None:
-        """Change `state` by one sweep, or by as much of it as takes about half a second.
+        """Advance `state` by one sweep, or by about half a second of a longer sweep.
 
-        A status ends the run: the solver has done all that it can, whatever the certificate says.
+        Returning a status ends the run, even if the certificate has not reached its tolerance: the solver cannot
+        improve the point any further.
         """
 
     def point(self, problem: Any, state: Any) -> Point:
-        """The point to certify: w, b, α, or a part of these."""
+        """Return the point to certify: (w, b), α, or both."""
 
 
 @runtime_checkable
 class Learns(Protocol):
-    """A solver that takes results of a certificate into its state, where they are more exact than its own."""
+    """A solver that copies results of a certificate into its state, because they are more exact than its own."""
 
     def learn(self, problem: Any, state: Any, found: Certified) -> None:
-        """Take it into `state`."""
+        """Update `state` with the results `found` by the certificate."""
 
 
 @runtime_checkable
 class Saves(Protocol):
-    """A solver whose state is more than arrays and numbers, and that says what of it a checkpoint keeps."""
+    """A solver whose state has fields other than arrays and numbers, and that defines how to save and restore it."""
 
     def saved(self, problem: Any, state: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays and numbers."""
+        """Return the arrays and the numbers to store in a checkpoint."""
 
     def restored(self, problem: Any, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Any:
-        """The state that was saved; a ValueError says what cannot be."""
+        """Return the saved state. Raises ValueError if the saved values are inconsistent with the problem."""
 
 
 @runtime_checkable
 class Divisible(Protocol):
-    """A solver whose first step is long, and can be cut short."""
+    """A solver with long steps that can be cut short at a limit of row visits."""
 
     def advance_within(self, problem: Any, state: Any, rng: np.random.Generator, visits: float) -> Status | None:
-        """Advance by visiting no more than `visits` rows; EPOCH_LIMIT if that cut the step short."""
+        """Advance with at most `visits` row visits. Returns EPOCH_LIMIT if the step was cut short."""
 
 
 def rows_at_once(problem: Problem) -> int:
-    """The largest number of rows that one call of `advance` visits."""
+    """Return the largest number of rows that one call of `advance` visits."""
     return max(1, int(WORK / (row_length(problem.rows) + ROW)))
 
 
 def visits_at_once(problem: KernelProblem) -> int:
-    """The largest number of examples that one call of `advance` visits, where each may need its row of the kernel."""
+    """Return the largest number of examples that one call of `advance` visits, if each may need a kernel row."""
     return max(1, WORK // problem.n)
 
 
 def dual_start(problem: Problem, warm: Point | None) -> tuple[np.ndarray, np.ndarray, float]:
-    """A feasible α to start from, 0 if none is given, with its w(α) and b; halved as long as D rises."""
+    """Return a feasible start α with its w(α) and b: 0, or the α of `warm`, halved as long as that increases D."""
     if warm is None or warm.alpha is None:
         return np.zeros(problem.n), *primal_of(problem, np.zeros(problem.n))
     alpha = feasible(problem, warm.alpha)
@@ -101,6 +102,6 @@ def dual_start(problem: Problem, warm: Point | None) -> tuple[np.ndarray, np.nda
 
 
 def best_bias_at(problem: Problem, w: np.ndarray) -> float:
-    """The best b for that w, where the bias is free."""
+    """Return the free bias b that minimises the primal objective for this w."""
     f = scores(problem.rows, w, problem.threads)
     return best_bias(f, problem.y, problem.C, problem.loss, threads=problem.threads)

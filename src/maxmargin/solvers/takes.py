@@ -1,10 +1,10 @@
-"""What a solver takes, declared beside its class, and the sentence that refuses everything else.
+"""Declare which problems a solver can solve, and explain why it cannot solve the others.
 
     class Newton:
         takes = Takes(SMOOTH_LOSSES, unregularised=True)
 
-A solver takes every combination of what it declares. The refusal says what does not fit; `solvers.refusal` adds the
-name of a solver that takes the problem.
+A solver supports every combination of the values it declares. The error message names the unsupported value;
+`solvers.refusal` adds the name of a solver that can solve the problem.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ EVERY_FORMULATION = ("C-SVC", "epsilon-SVR", "one-class", "nu-SVC", "nu-SVR")
 
 @dataclass(frozen=True)
 class Takes:
-    """The problems that a solver takes.
+    """The problems that a solver can solve.
 
     Parameters
     ----------
     losses : tuple of str
-        Losses of linear problems with a finite C.
+        Supported losses of linear problems with a finite C.
     biases : tuple of str
-        Treatments of the bias.
+        Supported treatments of the bias.
     hard_margin : bool
-        Whether C may be infinite for losses that have a hard margin as their limit.
+        Whether C = inf is supported for losses whose limit is a hard margin.
     unregularised : bool
-        Whether C may be infinite for the other losses: no regularisation.
+        Whether C = inf, which means no regularisation, is supported for the other losses.
     formulations : tuple of str
-        Formulations of kernel problems.
+        Supported formulations of kernel problems.
     indefinite : bool
-        Whether kernels need not be positive semidefinite.
+        Whether kernels that are not positive semidefinite are supported.
     """
 
     losses: tuple[str, ...] = ()
@@ -49,12 +49,12 @@ class Takes:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of problem, as `problem.kind` names them."""
+        """The supported kinds of problem, as named by `problem.kind`."""
         unregularised = tuple(f"{UNREGULARISED}{name}" for name in self.losses) * self.unregularised
         return self.losses + (HARD_MARGIN.name,) * self.hard_margin + unregularised + self.formulations
 
     def objection(self, problem: Problem | KernelProblem) -> str | None:
-        """What speaks against the problem; None if it is taken."""
+        """Return why the problem is not supported; None if it is."""
         if not self.takes_kind(problem):
             return self.objection_to_kind(problem.kind)
         if isinstance(problem, KernelProblem) and not (problem.bounded or self.indefinite):
@@ -64,7 +64,10 @@ class Takes:
         return None
 
     def takes_kind(self, problem: Problem | KernelProblem) -> bool:
-        """Whether the kind is named, or its loss is not but all losses of its sort are taken."""
+        """Return whether the kind of problem is supported.
+
+        A user-defined loss is supported if all built-in losses are, or for a smooth loss, all smooth ones.
+        """
         if isinstance(problem, KernelProblem):
             return problem.kind in self.formulations
         if problem.loss is HARD_MARGIN:
@@ -74,7 +77,7 @@ class Takes:
         return named and (self.unregularised or problem.ridge > 0)
 
     def objection_to_kind(self, kind: str) -> str:
-        """What speaks against that kind of problem."""
+        """Return why that kind of problem is not supported."""
         if kind in EVERY_FORMULATION:
             return (
                 f"is made for {self.formulations[0]}, not for {kind}"
@@ -93,7 +96,7 @@ class Takes:
         return f"is made for {' and '.join(self.losses)}, not for {kind}"
 
     def objection_to_bias(self, problem: Problem | KernelProblem) -> str:
-        """What speaks against the bias."""
+        """Return why the bias of the problem is not supported."""
         if problem.bias == "free":
             other = "none" if isinstance(problem, KernelProblem) else "regularised"
             return f"has no step for a free bias (bias={other!r} it can do)"

@@ -1,13 +1,13 @@
-"""Kernels, a file each; `KERNELS` is the table by which users and model files find them.
+"""The kernels, one in each file, and their registry `KERNELS`, used by `train` and by model files.
 
     linear        ⟨x, z⟩
     polynomial    (γ⟨x, z⟩ + r)^p         all degrees up to p; with r = 0 exactly p
     gaussian      exp(−γ‖x − z‖²)         γ, or σ where γ = 1/(2σ²)
-    sigmoid       tanh(γ⟨x, z⟩ + r)       not positive definite: nothing is convex, and nothing can be certified
-    precomputed   a matrix that the caller brings
-    a function    f(X, Z), which returns the matrix of all K(x, z)
+    sigmoid       tanh(γ⟨x, z⟩ + r)       indefinite: the problem is not convex and has no certificate
+    precomputed   a kernel matrix given by the user
+    a callable    f(X, Z), which returns the matrix of all K(x, z)
 
-A new kernel is one file with one frozen dataclass, and one `register`. Its fields are its parameters.
+A new kernel is one file with one frozen dataclass, and one call of `register`. Its fields are its parameters.
 """
 
 from __future__ import annotations
@@ -66,19 +66,19 @@ __all__ = [
     "variance_of",
 ]
 
-MOST_DEGREE = 10_000  # of a polynomial in a file: its cost grows with the degree
-PARAMETERS = ("gamma", "degree", "coef0")  # what a user can give a kernel; a σ becomes the γ of a Gaussian
+MOST_DEGREE = 10_000  # largest degree of a polynomial in a model file: the cost grows with the degree
+PARAMETERS = ("gamma", "degree", "coef0")  # parameters that users can set; σ is converted to γ of a Gaussian
 PIECES = ("name", "by_products", "definite", "fill", "diagonal", "error")
 
 KERNELS: dict[str, Any] = {}
-NAMES: dict[str, str] = {}  # other names that users know
-LIBSVM_NAMES: dict[str, str] = {}  # what LIBSVM calls them; it knows no others
+NAMES: dict[str, str] = {}  # aliases
+LIBSVM_NAMES: dict[str, str] = {}  # names in LIBSVM model files, for the kernels that LIBSVM has
 
 
 def register(kind: type, *, aliases: tuple[str, ...] = (), libsvm: str | None = None) -> type:
-    """Make a kernel known to `train`, to model files and, under its name there, to files of LIBSVM.
+    """Register a kernel for `train`, for model files and, under the name `libsvm`, for LIBSVM model files.
 
-    The class is checked for missing pieces. The same class again replaces what was registered.
+    Raises ParameterError if an attribute or method is missing. Registering the same class again replaces the old entry.
     """
     name = getattr(kind, "name", None)
     for piece in PIECES:
@@ -103,13 +103,13 @@ def register(kind: type, *, aliases: tuple[str, ...] = (), libsvm: str | None = 
 
 
 def kernel_names() -> str:
-    """The kernels that a user can name, each with its other names, for messages."""
+    """Return the names of all kernels with their aliases, for messages."""
     known = {name: ", ".join(alias for alias, meant in NAMES.items() if meant == name) for name in KERNELS}
     return ", ".join(f"{name} ({aliases})" if aliases else name for name, aliases in known.items())
 
 
 def has_parameter(kernel: Any, name: str) -> bool:
-    """Whether the kernel that a user names has that parameter; False for a function or a name that is not known."""
+    """Return whether the kernel of that name has that parameter; False for a callable or an unknown name."""
     kind = KERNELS.get(NAMES.get(kernel, kernel)) if isinstance(kernel, str) else None
     return kind is not None and name in {one.name for one in fields(kind)}
 
@@ -124,7 +124,7 @@ def find_kernel(
     coef0: float = 0.0,
     weights: np.ndarray | None = None,
 ) -> Kernel:
-    """The kernel that a user means, for these rows: γ may be "scale", 1/(d var X), or "auto", 1/d."""
+    """Return the kernel of that name or callable, for these rows; γ may be "scale", 1/(d var X), or "auto", 1/d."""
     if callable(kernel):
         return Custom(kernel)
     name = NAMES.get(kernel, kernel) if isinstance(kernel, str) else kernel
@@ -148,23 +148,24 @@ def find_kernel(
 
 
 def kernel_centre(kernel: Kernel, rows: Rows, balanced: bool) -> np.ndarray | None:
-    """What may be subtracted from all examples without changing the problem, where columns are far from 0.
+    """Return a vector that can be subtracted from all examples without changing the problem; None if there is none.
 
-    A Gaussian sees differences only. Of a linear kernel the shift enters b alone if the coefficients add up to 0.
+    It shifts columns far from 0. A Gaussian depends only on differences. With a linear kernel the shift changes only b,
+    if the coefficients sum to 0 (`balanced`).
     """
     free = isinstance(kernel, Gaussian) or (isinstance(kernel, Linear) and balanced)
     return centre_of(rows) if free and count_columns(rows) else None
 
 
 def kernel_metadata(kernel: Kernel) -> dict[str, Any]:
-    """Name and parameters of a kernel, for a file."""
+    """Return the name and the parameters of a kernel, for a model file."""
     if isinstance(kernel, Custom):
         raise ParameterError("a model with a kernel that is a Python function cannot be saved: no file holds code")
     return {"name": kernel.name, **asdict(kernel)}  # type: ignore[call-overload]
 
 
 def kernel_of(metadata: dict[str, Any]) -> Kernel:
-    """The kernel that `kernel_metadata` described."""
+    """Build the kernel from the result of `kernel_metadata`."""
     rest = {name: value for name, value in metadata.items() if name != "name"}
     if not isinstance(metadata.get("name"), str) or metadata["name"] not in KERNELS:
         raise ValueError(f"the kernel is not one of {', '.join(KERNELS)}")

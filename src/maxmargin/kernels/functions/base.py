@@ -1,9 +1,9 @@
-"""What a kernel is: a function of two examples, computed for a block of examples against a block of examples.
+"""The protocol of kernels: functions of two examples, evaluated for all pairs of two blocks of examples.
 
-`definite` says whether K is positive semidefinite for whatever data; None where only the caller can know.
+`definite` says whether K is positive semidefinite for any data; None if that is unknown.
 
-`error` bounds the rounding error of Σ_j c_j K(x, z_j), for every x, by the lengths of x and z alone: an inner product
-errs by at most γ_m ‖x‖ ‖z‖, and that is carried through the function (see system/rounding).
+`error` bounds the rounding error of Σ_j c_j K(x, z_j), for every x, using only the norms of x and z. The error of an
+inner product is at most γ_m ‖x‖ ‖z‖, and this is propagated through the function (see system/rounding).
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ class Kernel(Protocol):
 
     @property
     def name(self) -> str:
-        """What users call it."""
+        """The name by which users select the kernel."""
 
     @property
     def definite(self) -> bool | None:
-        """Whether all its matrices are positive semidefinite."""
+        """Whether all kernel matrices are positive semidefinite; None if unknown."""
 
     @property
     def by_products(self) -> bool:
-        """Whether it is a function of inner products; else it takes the examples as they were given."""
+        """Whether the kernel is a function of inner products; if not, it receives the examples as given."""
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
-        """K(x, z) for every x of many and z of few, into `out`, in its type."""
+        """Write K(x, z) for every x of many and z of few to `out`, in the type of `out`."""
 
     def diagonal(self, A: Points) -> np.ndarray:
-        """K(a, a) for every a of A, in float64."""
+        """Return K(a, a) for every a of A, in float64."""
 
     def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
-        """A bound on Σ_j c_j |error of K(x, z_j)| for every x, with c_j ≥ 0.
+        """Return a bound on Σ_j c_j |error of K(x, z_j)| for every x, with c_j ≥ 0.
 
-        `x` and `z` are the lengths ‖x‖ and ‖z_j‖, `sizes` ≥ Σ_j c_j |K(x, z_j)|, and a row stores at most `longest`.
+        `x` and `z` are the norms ‖x‖ and ‖z_j‖, `sizes` ≥ Σ_j c_j |K(x, z_j)|, and a row has at most `longest` values.
         """

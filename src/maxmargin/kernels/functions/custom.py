@@ -1,4 +1,4 @@
-"""A function f(X, Z) that the caller brings: it returns the matrix of all K(x, z)."""
+"""A kernel given as a callable f(X, Z), which returns the matrix of all K(x, z)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maxmargin.kernels.points import Few, Points, few_of, matrix_of
 
 @dataclass(frozen=True)
 class Custom:
-    """The caller's function of two matrices."""
+    """A kernel given as a callable of two matrices."""
 
     name: ClassVar[str] = "custom"
     by_products: ClassVar[bool] = False
@@ -23,7 +23,7 @@ class Custom:
     function: Callable[[Any, Any], Any]
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
-        """What the function returns, if it is a matrix of finite numbers of the right shape."""
+        """Write the result of the callable to `out`; raise DataError if its shape is wrong or a value is not finite."""
         found = self.function(matrix_of(many.rows), matrix_of(few.points.rows))
         found = np.asarray(found.toarray() if hasattr(found, "toarray") else found)
         if found.shape != out.shape:
@@ -36,7 +36,7 @@ class Custom:
         out[...] = found
 
     def diagonal(self, A: Points) -> np.ndarray:
-        """One example at a time."""
+        """Return K(a, a) for every a of A, one call for each example."""
         values = np.empty((len(A), 1, 1))
         for k in range(len(A)):
             one = A.pick(np.array([k]))
@@ -44,5 +44,5 @@ class Custom:
         return values.reshape(-1)
 
     def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
-        """0: what the function returns counts as exact."""
+        """Return 0: the result of the callable is taken as exact."""
         return np.zeros_like(x)

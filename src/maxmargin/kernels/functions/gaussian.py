@@ -1,4 +1,4 @@
-"""The Gaussian kernel, exp(−γ‖x − z‖²), of width σ where γ = 1/(2σ²)."""
+"""The Gaussian (RBF) kernel, exp(−γ‖x − z‖²), with width σ, γ = 1/(2σ²)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maxmargin.kernels.exponential import gaussian, gaussian_32
 from maxmargin.kernels.points import Few, Points, products
 from maxmargin.system.rounding import gamma
 
-EXPONENTIAL = 32  # roundings of e^t: those of its series, and of the last product
+EXPONENTIAL = 32  # rounding errors of e^t: of the Taylor series, and of the last product
 
 
 @dataclass(frozen=True)
@@ -25,18 +25,18 @@ class Gaussian:
     gamma: float = 1.0
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
-        """Exponentials of the distances, which follow from the products."""
+        """Write K(x, z) to `out`: inner products first, then exponentials of the squared distances."""
         products(many, few, out)
         a, b = (np.asarray(self.gamma * points.squares, dtype=out.dtype) for points in (many, few.points))
         finish = gaussian if out.dtype == np.float64 else gaussian_32
         finish(out, a, b, out.dtype.type(2.0 * self.gamma))
 
     def diagonal(self, A: Points) -> np.ndarray:
-        """1 for every example."""
+        """Return 1 for every example."""
         return np.ones(len(A))
 
     def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
-        """The exponent errs by δ ≤ γ_2m γ (‖x‖² + ‖z‖²), so K by a part of at most e^δ − 1, and by 1 at the most."""
+        """Return a bound: the exponent errs by δ ≤ γ_2m γ (‖x‖² + ‖z‖²), so K by at most e^δ − 1 relative, or 1."""
         farthest = float(np.max(z, initial=0.0)) ** 2
         part = np.expm1(np.minimum(gamma(2 * longest + 16) * self.gamma * (x * x + farthest), 1.0))
         return np.asarray(np.where(part < 1.0, (part + gamma(EXPONENTIAL)) * sizes, float(np.sum(c))))

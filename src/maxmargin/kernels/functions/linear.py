@@ -20,7 +20,7 @@ class Linear:
     definite: ClassVar[bool] = True
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
-        """The inner products."""
+        """Write the inner products to `out`."""
         products(many, few, out)
 
     def diagonal(self, A: Points) -> np.ndarray:

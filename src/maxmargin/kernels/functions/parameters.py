@@ -1,4 +1,4 @@
-"""The parameters of kernels, checked: γ, σ, degree and coef0."""
+"""Validation of kernel parameters: γ, σ, degree and coef0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maxmargin.system.values import is_number
 
 
 def check_gamma(gamma: Any) -> None:
-    """Refuse a γ that is neither a positive number nor "scale" nor "auto"."""
+    """Raise ParameterError unless γ is a positive number, "scale" or "auto"."""
     if isinstance(gamma, str) and gamma in ("auto", "scale"):
         return
     if not checked_number("gamma", gamma, ' or "scale" or "auto"') > 0.0:
@@ -20,7 +20,7 @@ def check_gamma(gamma: Any) -> None:
 
 
 def checked_gamma(gamma: Any, rows: Rows, weights: np.ndarray | None = None) -> float:
-    """γ as a number; for "scale", rows count by their weights."""
+    """Return γ as a number; "scale" uses the weighted variance of the rows."""
     check_gamma(gamma)
     d = max(count_columns(rows), 1)
     if gamma == "auto":
@@ -32,21 +32,21 @@ def checked_gamma(gamma: Any, rows: Rows, weights: np.ndarray | None = None) -> 
 
 
 def gamma_of(sigma: Any) -> float:
-    """γ of a Gaussian of width σ."""
+    """Return γ of a Gaussian of width σ."""
     if not 1e-100 < checked_number("sigma", sigma) < 1e100:
         raise ParameterError(f"sigma={sigma!r} must be above 0, and within 1e±100: the width of the Gaussian")
     return 0.5 / float(sigma) ** 2
 
 
 def checked_number(name: str, value: Any, otherwise: str = "") -> float:
-    """A finite number."""
+    """Return the value as a float; raise ParameterError if it is not a finite number."""
     if not is_number(value) or not np.isfinite(value):
         raise ParameterError(f"{name}={value!r} must be a finite number{otherwise}")
     return float(value)
 
 
 def checked_degree(degree: Any) -> int:
-    """A degree: a whole number, 1 or above."""
+    """Return the degree as an int; raise ParameterError if it is not a positive integer."""
     if checked_number("degree", degree) != np.floor(degree):
         raise ParameterError(f"degree={degree!r} must be a whole number, 1 or above")
     if degree < 1:
@@ -55,7 +55,7 @@ def checked_degree(degree: Any) -> int:
 
 
 def variance_of(rows: Rows, weights: np.ndarray | None = None) -> float:
-    """The variance of all values, zeros that are not stored among them; a weight of 2 counts as two equal rows."""
+    """Return the variance of all values, including zeros that are not stored; a weight of 2 counts as two rows."""
     n, d = count_rows(rows), count_columns(rows)
     weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     total = float(np.sum(weights)) * d

@@ -1,4 +1,4 @@
-"""The polynomial kernel, (γ⟨x, z⟩ + r)^p: all degrees up to p, or exactly p with r = 0."""
+"""The polynomial kernel, (γ⟨x, z⟩ + r)^p: monomials of all degrees up to p, or of degree p only if r = 0."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Polynomial:
 
     @property
     def definite(self) -> bool:
-        """Positive semidefinite, as a sum of powers of products, unless r is negative."""
+        """Whether K is positive semidefinite: a sum of powers of inner products is, if r ≥ 0."""
         return self.coef0 >= 0.0
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
-        """The products, scaled and shifted, and multiplied by themselves."""
+        """Write K(x, z) to `out`: scale and shift the inner products, then raise them to the power p."""
         products(many, few, out)
         out *= self.gamma
         out += self.coef0
@@ -42,7 +42,7 @@ class Polynomial:
         return np.asarray((self.gamma * A.squares + self.coef0) ** self.degree)
 
     def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
-        """γ_pm Σ c_j (γ‖x‖‖z_j‖ + |r|)^p, expanded in powers of ‖x‖: each of the p factors errs by γ_m."""
+        """Return γ_pm Σ c_j (γ‖x‖‖z_j‖ + |r|)^p, expanded in powers of ‖x‖: each of the p factors errs by γ_m."""
         r, p = abs(self.coef0), self.degree
         powers = [comb(p, k) * self.gamma**k * r ** (p - k) * float(c @ z**k) for k in range(p + 1)]
         return np.asarray(gamma(p * (longest + 8)) * np.polynomial.polynomial.polyval(x, powers))

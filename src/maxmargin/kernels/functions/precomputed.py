@@ -1,4 +1,4 @@
-"""A matrix that the caller brings as the kernel."""
+"""A kernel matrix given by the user."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from maxmargin.data.rows import Rows, count_columns, count_rows
 from maxmargin.errors import DataError
 from maxmargin.kernels.points import Few, Points, matrix_of
 
-BLOCK = 256  # rows that are compared with their columns at once
-SYMMETRY = 1e-6  # relative: matrices computed in float32 differ by their rounding
+BLOCK = 256  # rows compared with their columns at once
+SYMMETRY = 1e-6  # relative tolerance: allows for rounding errors of matrices computed in float32
 
 
 @dataclass(frozen=True)
 class Precomputed:
-    """The caller's matrix: its row x, at the place that z has in the training data."""
+    """K(x, z) is the entry of row x in the column of the training example z."""
 
     name: ClassVar[str] = "precomputed"
     by_products: ClassVar[bool] = False
@@ -25,7 +25,7 @@ class Precomputed:
 
     @staticmethod
     def check_rows(rows: Rows) -> None:
-        """Refuse a matrix that is not square and symmetric."""
+        """Raise DataError if the matrix is not square and symmetric."""
         check_square(rows)
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
@@ -39,12 +39,12 @@ class Precomputed:
         return np.asarray(found, dtype=np.float64).reshape(-1)
 
     def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
-        """0: the caller's matrix counts as exact."""
+        """Return 0: the given matrix is taken as exact."""
         return np.zeros_like(x)
 
 
 def check_square(rows: Rows) -> None:
-    """Refuse a precomputed kernel that is not square and symmetric."""
+    """Raise DataError if a precomputed kernel is not square and symmetric."""
     n, d = count_rows(rows), count_columns(rows)
     if n != d:
         raise DataError(f"the precomputed kernel has shape ({n}, {d}): it must be square, a column for each row")

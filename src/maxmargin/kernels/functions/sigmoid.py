@@ -1,4 +1,4 @@
-"""The sigmoid kernel, tanh(γ⟨x, z⟩ + r): indefinite, so that nothing is convex and nothing can be certified."""
+"""The sigmoid kernel, tanh(γ⟨x, z⟩ + r): indefinite, so the problem is not convex and has no certificate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Sigmoid:
     coef0: float = 0.0
 
     def fill(self, many: Points, few: Few, out: np.ndarray) -> None:
-        """The hyperbolic tangent of the products, scaled and shifted."""
+        """Write K(x, z) to `out`: the tanh of the inner products, scaled and shifted."""
         products(many, few, out)
         out *= self.gamma
         out += self.coef0
@@ -34,6 +34,6 @@ class Sigmoid:
         return np.asarray(np.tanh(self.gamma * A.squares + self.coef0))
 
     def error(self, x: np.ndarray, z: np.ndarray, c: np.ndarray, sizes: np.ndarray, longest: int) -> np.ndarray:
-        """The error of its argument: the slope of tanh is at most 1."""
+        """Return a bound on the error of the argument and of tanh: the slope of tanh is at most 1."""
         inner = self.gamma * x * float(c @ z) + abs(self.coef0) * float(np.sum(c))
         return np.asarray(gamma(longest + 8) * inner + gamma(8) * float(np.sum(c)))

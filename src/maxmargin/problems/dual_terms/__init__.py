@@ -1,10 +1,11 @@
-"""The dual term of a loss, as compiled dual solvers see it: one shape of data behind nine verbs.
+"""The dual term of a loss for compiled solvers: data of some shape, and nine functions of it (verbs).
 
-    verbs       what a compiled solver may ask of a dual term, and the table of shapes that answer
+    verbs       the functions that compiled solvers call on a dual term, and the registry of shapes
     quadratic   d_i(α) = α − ½ D_i α²: hinge, squared hinge, hard margin
     entropy     d_i(α) = U log U − α log α − (U−α) log(U−α): logistic
 
-A new shape is one file with a NamedTuple and its nine compiled forms, which ends with `register`, and one import here.
+A new shape is one file, with a NamedTuple, its versions of the nine functions and a call of `register`, and one import
+here.
 """
 
 from maxmargin.problems.dual_terms.entropy import Entropy

@@ -1,8 +1,8 @@
-"""The entropy as a dual term: the logistic loss.
+"""The entropy as the dual term of the logistic loss.
 
     d_i(α) = U log U − α log α − (U−α) log(U−α),   0 ≤ α ≤ U_i
 
-The best value of one or two dual variables comes from a Newton iteration in one dimension, which stays in the box.
+The best value of one or two dual variables is found by a Newton iteration in one dimension, kept inside the box.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from maxmargin.problems.dual_terms.verbs import register, room
 from maxmargin.system.compiled import compiled
 
-NEWTON_STEPS = 40  # at most: the bracket shrinks in each of them, whatever Newton's step is worth
-PRECISION = 1e-12  # of a step of two variables, relative to where it stands
-SHORT = 1e-3  # a step in the log odds whose fourth power is below rounding: a Taylor series finishes it
-CLOSE_TO_THE_END = 1e-16  # relative to U: the least distance from an end of the box at which a logarithm is taken
+NEWTON_STEPS = 40  # most steps: the bracket shrinks in each of them, even if the Newton step is poor
+PRECISION = 1e-12  # relative precision of δ in a pair step
+SHORT = 1e-3  # step in the log odds whose fourth power is below rounding errors: a Taylor series completes it
+CLOSE_TO_THE_END = 1e-16  # relative to U: smallest distance from a bound at which a logarithm is computed
 
 
 class Entropy(NamedTuple):
@@ -29,28 +29,28 @@ class Entropy(NamedTuple):
 
 @compiled
 def log_odds(a, U):
-    """log((U−α)/α), finite at the ends of the box too."""
+    """Return log((U−α)/α), finite also at the bounds of the box."""
     tiny = CLOSE_TO_THE_END * U
     return log(max(U - a, tiny) / max(a, tiny))
 
 
 @compiled
 def sigmoid_below(g):
-    """1/(1 + e^g), without overflow."""
+    """Return 1/(1 + e^g), without overflow."""
     small = exp(-abs(g))
     return (small if g >= 0.0 else 1.0) / (1.0 + small)
 
 
 @compiled
 def dual_value_entropy(U, a):
-    """−s log(s/U) − (U−s) log(1 − s/U), s the smaller of α and U − α, so that nothing cancels; 0 at 0."""
+    """Return −s log(s/U) − (U−s) log(1 − s/U) with s = min(α, U − α), to avoid cancellation; 0 for s = 0."""
     s = min(a, U - a)
     return -s * log(s / U) - (U - s) * log1p(-s / U) if s > 0.0 else 0.0
 
 
 @compiled
 def response_entropy(U, m):
-    """U log(1 + e^−m) and its derivatives, without overflow."""
+    """Return U ℓ(m), −U ℓ′(m) and U ℓ″(m) for ℓ(m) = log(1 + e^−m), without overflow."""
     small = exp(-abs(m))
     part = 1.0 / (1.0 + small)
     return U * (max(-m, 0.0) + log1p(small)), U * part * (small if m >= 0.0 else 1.0), U * small * part * part
@@ -58,22 +58,25 @@ def response_entropy(U, m):
 
 @compiled
 def fenchel_young_gap_entropy(U, a, m):
-    """The same for the entropy, from what the other verbs compute too: the log odds of α, and e^−|m|."""
+    """Return U ℓ(m) − d(α) + α m, from the log odds of α and e^−|m|, which other functions compute too."""
     rest = max(U - a, CLOSE_TO_THE_END * U) / U
     return U * (log(rest * (1.0 + exp(-abs(m)))) + max(-m, 0.0)) + a * (m - log_odds(a, U))
 
 
 @compiled
 def distance_from_bound_entropy(U, a, m):
-    """The ends of the box are never reached: margins beyond ±2 are as good as there, if α is what they ask for."""
+    """Return |m| − 2 − |m − log odds of α|.
+
+    α never reaches a bound. It counts as at a bound if |m| > 2 and α is close to its best response to m.
+    """
     return abs(m) - 2.0 - abs(m - log_odds(a, U))
 
 
 @compiled
 def best_entropy(a, U, g, q):
-    """Halley's steps in t = log(z/(U−z)), where  h(t) = −t − g − q (z(t) − α)  falls with slope −1 − q z′(t).
+    """Solve h(t) = −t − g − q (z(t) − α) = 0 for t = log(z/(U−z)) by Halley's method; h′(t) = −1 − q z′(t) < 0.
 
-    They start where q = 0 would end if q is small, else at α. A short step ends them: z follows by its Taylor series.
+    The start is the solution for q = 0 if q is small, else α. A short step is the last: its z is a Taylor series.
     """
     low, high = -g - q * (U - a), -g + q * a
     t = -g if q * U < 1.0 else min(max(-log_odds(a, U), low), high)
@@ -93,7 +96,7 @@ def best_entropy(a, U, g, q):
         if abs(step) <= SHORT:
             third = 0.5 * skew * skew - 0.25 * (1.0 - skew * skew)
             return min(max(z + bend * step * (1.0 + 0.5 * step * (skew + step * third / 1.5)), 0.0), U)
-        slow = abs(step) > 0.5 * before  # two far ends can send the steps from one to the other and back
+        slow = abs(step) > 0.5 * before  # in a wide bracket steps can oscillate
         t = 0.5 * (low + high) if slow or not low <= t + step <= high else t + step
         before = abs(step)
     return z
@@ -101,7 +104,7 @@ def best_entropy(a, U, g, q):
 
 @compiled
 def best_pair_entropy(ai, aj, Ui, Uj, si, sj, g, q):
-    """Newton on h(δ) = sᵢ d_i′ − sⱼ d_j′ − g − q δ, which falls from +∞ or h(0) to −∞; kept inside its bracket."""
+    """Solve h(δ) = sᵢ d_i′ − sⱼ d_j′ − g − q δ = 0 by Newton's method inside a bracket; h is decreasing."""
     low, high = 0.0, min(room(si, ai, Ui), room(-sj, aj, Uj))
     delta = 0.0
     for _ in range(NEWTON_STEPS):
@@ -125,7 +128,7 @@ def best_pair_entropy(ai, aj, Ui, Uj, si, sj, g, q):
 
 
 def loss_bounds(term: Entropy, m: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """U ℓ(m), and a bound of U ℓ(m − e), by NumPy, whose exp is several times as fast as a compiled one.
+    """Return U ℓ(m) and an upper bound of U ℓ(m − e), by NumPy, whose exp is several times faster than a compiled one.
 
     ℓ(m − e) ≤ ℓ(m) − e ℓ′(m − e), and −ℓ′ ≤ ℓ, −ℓ′ ≤ 1, and −ℓ′ grows by at most e^e ≤ 1 + 2e over a distance e ≤ 1.
     """

@@ -1,11 +1,11 @@
-"""The quadratic dual term: every answer in closed form.
+"""The quadratic dual term, for which every function has a closed form.
 
     d_i(α) = α − ½ D_i α²,   0 ≤ α ≤ U_i
 
     hinge           U = C, D = 0               squared hinge   U = ∞, D = 1/(2C)
-    hard margin     U as good as ∞, D = 0      smoothed hinge  U = C, D = γ/C (see docs/extending.md)
+    hard margin     U = 1e100, D = 0           smoothed hinge  U = C, D = γ/C (see docs/extending.md)
 
-Its loss is  C_i ℓ(m) = max_α d_i(α) − α m:  0 from margin 1 on, then ½ (1−m)²/D, then a straight line of slope −U.
+The loss is  C_i ℓ(m) = max_α d_i(α) − α m:  0 for m ≥ 1, then ½ (1−m)²/D, and linear with slope −U for 1 − m ≥ D U.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ class Quadratic(NamedTuple):
 
 @compiled
 def dual_value_quadratic(D, a):
-    """α − ½ D α², and 0 at 0 whatever D is."""
+    """Return α − ½ D α²; 0 at α = 0 even if D = ∞."""
     return a * (1.0 - 0.5 * D * a) if a > 0.0 else 0.0
 
 
 @compiled
 def best_response_quadratic(U, D, m):
-    """(1 − m)/D, cut off at the ends of the box; without a diagonal, its upper end."""
+    """Return (1 − m)/D clipped to the box; for D = 0 and m < 1 that is U."""
     return 0.0 if m >= 1.0 else min((1.0 - m) / D, U)
 
 
 @compiled
 def response_quadratic(U, D, m):
-    """½ (1 − m)²/D and its derivatives below margin 1, and a straight line of slope −U from 1 − m = D U on."""
+    """Return the loss and its derivatives: ½ (1 − m)²/D below margin 1, linear with slope −U for 1 − m > D U."""
     short = 1.0 - m
     if short <= 0.0:
         return 0.0, 0.0, 0.0
@@ -50,7 +50,7 @@ def response_quadratic(U, D, m):
 
 @compiled
 def softened_quadratic(U, D, m, a, epsilon):
-    """(1 − m + ε α)/(D + ε), cut off at the ends of the box, where it does not change."""
+    """Return q = (1 − m + ε α)/(D + ε) clipped to the box, and −dq/dm, which is 0 where q is clipped."""
     bend = D + epsilon
     q = (1.0 - m + epsilon * a) / bend
     if q <= 0.0:
@@ -60,7 +60,7 @@ def softened_quadratic(U, D, m, a, epsilon):
 
 @compiled
 def fenchel_young_gap_quadratic(U, D, a, m):
-    """½ max(0, 1 − m)²/D − α (1 − m) + ½ D α², or the same where the loss is a straight line."""
+    """Return ½ max(0, 1 − m)²/D − α (1 − m) + ½ D α², or the gap of the linear part of the loss."""
     short = 1.0 - m
     if short > D * U:
         return (U - a) * (short - 0.5 * D * (U + a))
@@ -69,7 +69,7 @@ def fenchel_young_gap_quadratic(U, D, a, m):
 
 @compiled
 def distance_from_bound_quadratic(U, D, a, m):
-    """At an end of the box, by how much the gradient holds α there."""
+    """Return how far the gradient is from letting α leave its bound; −1 inside the box."""
     G = m - 1.0 + D * a
     if a == 0.0:
         return G
@@ -78,7 +78,7 @@ def distance_from_bound_quadratic(U, D, a, m):
 
 @compiled
 def best_quadratic(U, D, a, g, q):
-    """The peak of a parabola, cut off at the ends of the box."""
+    """Return the maximum of the parabola, clipped to the box."""
     G, Q = g - 1.0 + D * a, q + D
     if Q > 0.0:
         return min(max(a - G / Q, 0.0), U)
@@ -87,7 +87,7 @@ def best_quadratic(U, D, a, g, q):
 
 @compiled
 def best_pair_quadratic(Ui, Uj, Di, Dj, ai, aj, si, sj, g, q):
-    """The peak of a parabola, cut off where one of the two leaves its box."""
+    """Return the maximum of the parabola, clipped so that both variables stay in their boxes."""
     h = si * (1.0 - Di * ai) - sj * (1.0 - Dj * aj) - g
     most = min(room(si, ai, Ui), room(-sj, aj, Uj))
     return min(max(h / (q + Di + Dj), 0.0), most) if h > 0.0 else 0.0

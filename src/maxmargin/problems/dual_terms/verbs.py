@@ -1,18 +1,18 @@
-"""What compiled code may ask of a dual term, and the table of shapes that answer.
+"""The functions ("verbs") that compiled code calls on a dual term, and the registry of its shapes.
 
     dual_value(term, i, α)                 d_i(α)
     slope(term, i, α)                      d_i′(α)
-    best_response(term, i, m)              the α that belongs to margin m: −C_i ℓ′(m)
+    best_response(term, i, m)              the optimal α for margin m: −C_i ℓ′(m)
     response(term, i, m)                   C_i ℓ(m), −C_i ℓ′(m) and C_i ℓ″(m)
     softened(term, i, m, α, ε)             the q that maximises  d_i(q) − q m − ½ ε (q−α)², and −dq/dm
-    fenchel_young_gap(term, i, α, m)       C_i ℓ(m) − d_i(α) + α m ≥ 0: what the example adds to the gap
-    distance_from_bound(term, i, α, m)     how far the margin is from where α could leave its bound; below 0 if it can
+    fenchel_young_gap(term, i, α, m)       C_i ℓ(m) − d_i(α) + α m ≥ 0: the part of the gap due to example i
+    distance_from_bound(term, i, α, m)     how far the margin is from letting α leave its bound; negative if it can
     best(term, i, α, g, q)                 the z that maximises  d_i(z) − g (z−α) − ½ q (z−α)²
     best_pair(term, i, j, αᵢ, αⱼ, sᵢ, sⱼ, g, q)   the δ ≥ 0 that maximises
                                            d_i(αᵢ + sᵢδ) + d_j(αⱼ − sⱼδ) − g δ − ½ q δ²,  with s = ±1
 
-A shape is a NamedTuple of arrays, U among them, the upper ends of the boxes, and has a form of each verb. Numba picks
-the form by the type of the term when it compiles a solver, so the choice costs nothing at run time.
+A shape is a NamedTuple of arrays, one of which is U, the upper bounds of α. Each shape has its own version ("form") of
+each verb. Numba selects it by the type of the term when it compiles a solver, so the choice costs nothing at run time.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class DualTerm(Protocol):
 
     @property
     def U(self) -> np.ndarray:
-        """The upper end of the box of each α."""
+        """The upper bound of each α."""
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        """The arrays, one after the other."""
+        """Iterate over the arrays."""
 
 
 class Shape(NamedTuple):
@@ -56,7 +56,7 @@ SHAPES: dict[type, Shape] = {}
 
 
 def verb(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make `function` a verb: its name and arguments count; in compiled code the form of the term's shape is called."""
+    """Declare a verb with the name and arguments of `function`; compiled code calls the form of the term's shape."""
     name = function.__name__
 
     @wraps(function)
@@ -74,7 +74,7 @@ def verb(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def shape_of(kind: type) -> Shape:
-    """The shape of that name, or an error that says how to make it known."""
+    """Return the registered shape of that type; raise ParameterError if there is none."""
     if kind not in SHAPES:
         known = ", ".join(shape.__name__ for shape in SHAPES)
         raise ParameterError(
@@ -85,9 +85,9 @@ def shape_of(kind: type) -> Shape:
 
 
 def register(kind: type, *, loss_bounds: LossBounds | None = None, **forms: Callable[..., Any]) -> None:
-    """Make a shape known by its form of every verb: functions with the arguments of the verb, such as lambdas.
+    """Register a shape with its form of every verb: a function, such as a lambda, with the arguments of the verb.
 
-    A form takes what it needs out of the term and calls compiled functions of arrays and numbers.
+    A form reads values from the term and calls compiled functions of arrays and numbers.
     """
     name = kind.__name__
     if "U" not in getattr(kind, "_fields", ()):
@@ -130,7 +130,7 @@ def response(term: Any, i: int, m: float) -> tuple[float, float, float]:
 
 @verb
 def softened(term: Any, i: int, m: float, alpha: float, epsilon: float) -> tuple[float, float]:
-    """The q that maximises d_i(q) − q m − ½ ε (q−α)², and −dq/dm; a smooth loss is asked with ε = 0 only."""
+    """Return the q that maximises d_i(q) − q m − ½ ε (q−α)², and −dq/dm; ε = 0 for smooth losses."""
     raise NotImplementedError
 
 
@@ -142,31 +142,31 @@ def fenchel_young_gap(term: Any, i: int, alpha: float, m: float) -> float:
 
 @verb
 def distance_from_bound(term: Any, i: int, alpha: float, m: float) -> float:
-    """How far the margin is beyond where α could move again."""
+    """Return how far the margin is from letting α leave its bound; negative if it can."""
     raise NotImplementedError
 
 
 @verb
 def best(term: Any, i: int, alpha: float, g: float, q: float) -> float:
-    """The best value of one dual variable."""
+    """Return the best value of one dual variable: the z of the table above."""
     raise NotImplementedError
 
 
 @verb
 def best_pair(term: Any, i: int, j: int, ai: float, aj: float, si: float, sj: float, g: float, q: float) -> float:
-    """The best step of two dual variables along αᵢ + sᵢδ, αⱼ − sⱼδ."""
+    """Return the best step δ of two dual variables along αᵢ + sᵢδ, αⱼ − sⱼδ."""
     raise NotImplementedError
 
 
 @compiled
 def room(s, a, U):
-    """How far α may go in direction s = ±1 before it leaves [0, U]."""
+    """Return how far α can move in direction s = ±1 inside [0, U]."""
     return U - a if s > 0 else a
 
 
 @compiled
 def sum_of_dual_values(term, alpha):
-    """Σ d_i(α_i)."""
+    """Return Σ d_i(α_i)."""
     total = 0.0
     for i in range(alpha.size):
         total += dual_value(term, i, alpha[i])

@@ -1,6 +1,6 @@
-"""The losses, a file each; `LOSSES` is the table by which they are found.
+"""The losses, one in each file, and their registry `LOSSES`.
 
-A new loss is one file with one subclass of `Loss`, and one `register`. See docs/extending.md.
+A new loss is one file with one subclass of `Loss`, and one call of `register`. See docs/extending.md.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = [
 ]
 
 LOSSES: dict[str, Loss] = {}
-HARD_MARGIN = HardMargin()  # not in the table: C = ∞ asks for it
+HARD_MARGIN = HardMargin()  # not in the registry: it is selected by C = ∞
 
 
 def register(loss: Loss) -> Loss:
-    """Make a loss known by its name, after a check that no piece is missing; the same again replaces it."""
+    """Register a loss under its name, after checking that it is complete. The same class replaces its old entry."""
     check_whole(loss)
     known = {HARD_MARGIN.name: HARD_MARGIN, **LOSSES}.get(loss.name)
     if known is not None and not same_class(type(known), type(loss)):
@@ -42,14 +42,14 @@ def register(loss: Loss) -> Loss:
 
 
 def find_loss(name: str) -> Loss:
-    """The loss of that name."""
+    """Return the loss of that name."""
     if not isinstance(name, str) or name not in LOSSES:
         raise ParameterError(f"loss={name!r} is not known: choose one of {', '.join(LOSSES)}")
     return LOSSES[name]
 
 
 def losses_with_probabilities() -> list[str]:
-    """The losses whose models have probabilities."""
+    """Return the names of the losses whose models give probabilities."""
     return [name for name, loss in LOSSES.items() if loss.probabilities]
 
 

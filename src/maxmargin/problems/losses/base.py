@@ -1,11 +1,11 @@
-"""What a loss is, and the check that it is whole.
+"""The base class of losses, and the check that a loss is complete.
 
-    primal   C_i ℓ(m)      what margin m = y (⟨w, x⟩ + b) costs: convex, and never rising with m
+    primal   C_i ℓ(m)      the loss at margin m = y (⟨w, x⟩ + b): convex and nonincreasing in m
     dual     d_i(α)        C_i ℓ(m) ≥ d_i(α) − α m for every m and every α in the box (Fenchel–Young),
                            with equality exactly when α = −C_i ℓ′(m);  d_i(0) = 0
 
-The methods are whole-array forms, for objectives and certificates. What a compiled solver needs of a loss is its dual
-term as data, in one of the shapes of `dual_terms`.
+The methods work on whole arrays; objectives and certificates use them. Compiled solvers use only the dual term of a
+loss, as data in one of the shapes of `dual_terms`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Loss:
 
     Attributes
     ----------
-    name : what users call it
-    smooth : whether it has a derivative everywhere
-    bias_rule : how the best free bias is found (see best_bias): "newton" for a smooth loss, "quantile" for a kink at
+    name : the name by which users select the loss
+    smooth : whether the loss has a derivative everywhere
+    bias_rule : method for the best free bias (see best_bias): "newton" for a smooth loss, "quantile" for a kink at
         margin 1 between slopes −1 and 0, "midpoint" for a hard margin
-    limit : what C = ∞ leaves: a "hard_margin" for a loss that is 0 from margin 1 on, else the losses "unregularised"
-    probabilities : whether 1/(1 + exp(−score)) is the probability that a model trained with it gives a class
-    strictly_convex : whether ℓ″ is continuous and above 0 everywhere: every example takes part in every Newton step,
-        and no α reaches an end of its box, where the slope of d is infinite
+    limit : the problem for C = ∞: "hard_margin" for a loss that is 0 for margins ≥ 1, else "unregularised"
+    probabilities : whether 1/(1 + exp(−score)) estimates the probability of the positive class
+    strictly_convex : whether ℓ″ is continuous and positive everywhere: every example is active in every Newton step,
+        and no α reaches a bound of its box, where the slope of d is infinite
     largest_curvature : an upper bound of ℓ″, for a loss whose slope is not bounded; streamed certificates need one of
         the two bounds
     """
@@ -48,31 +48,31 @@ class Loss:
 
     @property
     def steepest(self) -> float:
-        """The largest |ℓ′|: α = −C ℓ′(m) fills its box."""
+        """The largest |ℓ′|: the upper bound of α for C = 1, since α = −C ℓ′(m)."""
         return float(self.upper(np.ones(1))[0])
 
     def value(self, m: Array) -> Array:
-        """ℓ(m)."""
+        """Return ℓ(m)."""
         raise NotImplementedError
 
     def slope(self, m: Array) -> Array:
-        """ℓ′(m); at a kink, the slope on the side of the larger margins."""
+        """Return ℓ′(m); at a kink, the right derivative."""
         raise NotImplementedError
 
     def curvature(self, m: Array) -> Array:
-        """ℓ″(m), zero for a loss made of straight pieces."""
+        """Return ℓ″(m); 0 for a piecewise linear loss."""
         raise NotImplementedError
 
     def dual(self, alpha: Array, C: Array) -> Array:
-        """d_i(α_i), for α_i in its box."""
+        """Return d_i(α_i), for α_i in its box."""
         raise NotImplementedError
 
     def upper(self, C: Array) -> Array:
-        """The upper end of the box of α."""
+        """Return the upper bound of α."""
         raise NotImplementedError
 
     def dual_term(self, C: Array) -> DualTerm:
-        """The dual term as data for compiled code."""
+        """Return the dual terms of all examples as data for compiled code."""
         raise NotImplementedError
 
 
@@ -81,7 +81,7 @@ METHODS = ("value", "slope", "curvature", "dual", "upper", "dual_term")
 
 
 def check_whole(loss: Loss) -> None:
-    """Refuse a loss that lacks a piece, by the name of the piece."""
+    """Raise ParameterError if the loss lacks an attribute or method; the message names it."""
     known = getattr(loss, "name", None) or type(loss).__name__
     for piece in ATTRIBUTES:
         if not hasattr(loss, piece):

@@ -1,4 +1,4 @@
-"""The hinge loss: a straight line below margin 1."""
+"""The hinge loss, linear below margin 1."""
 
 from __future__ import annotations
 

@@ -32,9 +32,10 @@ class Logistic(Loss):
         return np.asarray(small / np.square(1.0 + small))
 
     def dual(self, alpha: Array, C: Array) -> Array:
-        """The entropy of splitting C into a smaller part s and the rest: −s log(s/C) − (C−s) log1p(−s/C).
+        """Return the entropy −s log(s/C) − (C−s) log1p(−s/C), where s is the smaller of α and C − α.
 
-        Both terms are ≥ 0 and accurate to a few units: C − α is exact from C/2 on, and log1p keeps what 1 − s/C loses.
+        Both terms are ≥ 0 and accurate to a few units in the last place: C − α is exact for α ≥ C/2, and log1p avoids
+        the rounding error of 1 − s/C.
         """
         small = np.minimum(alpha, C - alpha)
         ratio = np.divide(small, C, out=np.zeros_like(small), where=C > 0)

@@ -28,12 +28,12 @@ class SquaredHinge(Loss):
         return np.where(m < 1.0, 2.0, 0.0)
 
     def dual(self, alpha: Array, C: Array) -> Array:
-        """α − α²/(4C); a weight of zero leaves only α = 0, worth 0."""
+        """Return α − α²/(4C); 0 for examples of weight 0, whose α is 0."""
         ratio = np.divide(alpha, C, out=np.zeros_like(alpha), where=C > 0)
         return np.asarray(alpha * (1.0 - 0.25 * ratio))  # α² alone could underflow
 
     def upper(self, C: Array) -> Array:
-        """∞, except where a weight of zero leaves only α = 0."""
+        """Return ∞; 0 for examples of weight 0."""
         return np.where(C > 0, np.inf, 0.0)
 
     def dual_term(self, C: Array) -> DualTerm:

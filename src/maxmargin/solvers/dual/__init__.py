@@ -1,1 +1,1 @@
-"""Methods on the dual variables, rows in memory."""
+"""Solvers of the dual problem, for rows in memory."""

@@ -6,12 +6,12 @@ Step     α_i ← the best value of α_i alone;  for hinge and squared hinge  cl
 Keeps    w, b and s, after every step
 Sweep    the compiled loop over the examples (parts/coordinate_sweep)
 Order    shuffled epochs with shrinking (parts/sweeps), or examples drawn at random (SDCA)
-Hot      after a sweep, the few examples that violate most are visited until they no longer stand out: two examples
-         nearly alike move by little when each is visited once a sweep
-Finish   after some epochs, momentum between sweeps (parts/momentum), so that a large C takes fewer of them
-Bias     none (B = 0) or regularised. A free bias is a regularised one whose centre moves: b²/(2B²) becomes
-         (b − c)²/(2B²), with c ← b after every sweep, until s = 0 (the method of multipliers)
-Threads  a long sweep is shared by all of them (parts/cocoa)
+Hot      after a sweep, the few examples with the largest violations are visited repeatedly, until their violations
+         are no longer much larger than the others: two nearly equal examples move little if visited once a sweep
+Finish   after some epochs, momentum between sweeps (parts/momentum), which reduces the epochs needed for a large C
+Bias     none (B = 0) or regularised. A free bias is treated as a regularised bias with a moving centre: b²/(2B²)
+         becomes (b − c)²/(2B²), with c ← b after every sweep, until s = 0 (the method of multipliers)
+Threads  a long sweep is divided among the threads (parts/cocoa)
 Costs    one epoch: O(nnz) time, O(n + d) memory
 After    Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008; Yu, Huang, Lin, Machine Learning 2011 (logistic);
          Shalev-Shwartz, Zhang, JMLR 2013 (SDCA)
@@ -34,16 +34,19 @@ from maxmargin.solvers.parts.momentum import Momentum, extrapolate
 from maxmargin.solvers.parts.sweeps import check_sampling
 from maxmargin.solvers.takes import EVERY_LOSS, Takes
 
-HOT = 0.25  # of the largest violation: an example that violates more is hot
-MOST_HOT = 0.25  # of the visited examples: where more are hot, the next sweep serves them as well
-HOT_SWEEPS = 1.0  # visits of hot examples, in sweeps: 20news with C = 100 takes 29 epochs instead of 225 this way
-EPOCHS_WITHOUT_MOMENTUM = 15  # a problem that is solved by then is solved faster without it
-BIAS_CURVATURE = 0.05  # B² of a free bias in mean ‖x_i‖², or in 1/C if that is more; measured so in results/bias.md
+HOT = 0.25  # an example is hot if its violation exceeds this fraction of the largest violation
+MOST_HOT = 0.25  # if more than this fraction of the visited examples is hot, they wait for the next sweep
+HOT_SWEEPS = 1.0  # most visits of hot examples, in sweeps: reduces 20news with C = 100 from 225 to 29 epochs
+EPOCHS_WITHOUT_MOMENTUM = 15  # problems that converge within these epochs converge faster without momentum
+BIAS_CURVATURE = 0.05  # B² of a free bias, as a fraction of max(mean ‖x_i‖², 1/C); measured in results/bias.md
 
 
 @dataclass
 class Descent(Momentum):
-    """A sweep, the violation of each kept example, the gap as a sweep adds it up, σ of the threads."""
+    """The state of the sweeps, the violation of each kept example, estimates of the gap, and σ of CoCoA+.
+
+    `fenchel_young_gap` is the gap summed over the visits of a sweep; `seen` is the relative gap from the last sweep.
+    """
 
     fenchel_young_gap: float = 0.0
     seen: float = np.inf
@@ -52,14 +55,14 @@ class Descent(Momentum):
     violations: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def begin(self) -> None:
-        """Forget what the last sweep saw."""
+        """Reset the statistics of the last sweep."""
         super().begin()
         self.fenchel_young_gap = 0.0
         if len(self.violations) < len(self.order):
             self.violations = np.zeros(len(self.order))
 
     def hot(self) -> np.ndarray:
-        """The few examples that violate far more than the others; none if there are many of them."""
+        """Return the hot examples, whose violations are far larger than most; none if there are many of them."""
         hot = self.order[: self.kept][self.violations[: self.kept] > HOT * self.largest]
         return hot if len(hot) <= MOST_HOT * self.kept else hot[:0]
 
@@ -71,7 +74,7 @@ class Descent(Momentum):
 
 @dataclass(frozen=True)
 class DualCoordinate:
-    """One coordinate of the dual at a time."""
+    """Dual coordinate descent: each step optimises one dual variable."""
 
     name = "dual_coordinate"
     state_type = Descent
@@ -86,7 +89,7 @@ class DualCoordinate:
             raise ParameterError(f"momentum={self.momentum!r} must be true or false")
 
     def start(self, problem: Problem, warm: Point | None = None) -> Descent:
-        """At α = 0, or at `alpha`."""
+        """Start at α = 0, or at the α of `warm`."""
         state = Descent(*dual_start(problem, warm))
         state.balance = float(np.sum(state.alpha * problem.y))
         if warm is not None and problem.bias == "free":
@@ -94,13 +97,13 @@ class DualCoordinate:
         return state
 
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
-        """One sweep, or a part of it."""
+        """Make one sweep, or a part of it."""
         shuffled, examples = self.sampling == "shuffled", examples_of(problem)
         if state.position == 0 and state.visited:
             late = state.visited >= EPOCHS_WITHOUT_MOMENTUM * problem.n
             between_sweeps(problem, state, examples.B2, momentum=self.momentum and shuffled and late)
         start, stop = state.open(problem, rng, uniform=not shuffled)
-        rounds = rounds_worth(problem, stop - start) if shuffled else 0  # drawn examples may be in it twice
+        rounds = rounds_worth(problem, stop - start) if shuffled else 0  # random draws may repeat an example
         visit(examples, state, start, stop, problem.threads, rounds)
         if not state.close(start, stop):
             return
@@ -110,12 +113,12 @@ class DualCoordinate:
         estimate_gap(problem, state)
 
     def point(self, problem: Problem, state: Descent) -> Point:
-        """A dual point: w and b follow from α."""
+        """Return the dual point: w and b follow from α."""
         return Point(alpha=state.alpha)
 
 
 def between_sweeps(problem: Problem, state: Descent, B2: float, momentum: bool) -> None:
-    """Move the centre of a free bias to b, and with momentum α further along its way."""
+    """Move the centre of a free bias to b, and with `momentum` extrapolate α."""
     b, centre = state.b, state.b - B2 * state.balance
     if momentum:
         extrapolate(problem, state, centre, B2)
@@ -125,7 +128,7 @@ def between_sweeps(problem: Problem, state: Descent, B2: float, momentum: bool) 
 
 
 def visit(examples: Examples, state: Descent, start: int, stop: int, threads: int, rounds: int) -> None:
-    """Visit order[start:stop]; on all threads in these rounds, or on one if there are none."""
+    """Visit order[start:stop]: on all threads, merging after each of the `rounds`, or on one thread if rounds = 0."""
     order, violations, drop = state.order, state.violations, (state.drop_below, state.drop_above)
 
     def visit_part(w: np.ndarray, start: int, stop: int, seen: Seen, sigma: float) -> Seen:
@@ -142,7 +145,7 @@ def visit(examples: Examples, state: Descent, start: int, stop: int, threads: in
 
 
 def visit_hot(examples: Examples, state: Descent, hot: np.ndarray, rng: np.random.Generator, most: int) -> None:
-    """Visit the hot examples again, `most` times at most."""
+    """Visit the hot examples again, with at most `most` visits in total."""
     seed, enough = rng.integers(1 << 62), HOT * state.largest
     state.b, state.balance, visited = resolve_hot(
         examples, state.alpha, state.w, state.b, state.balance, hot, seed, most, enough
@@ -151,7 +154,10 @@ def visit_hot(examples: Examples, state: Descent, hot: np.ndarray, rng: np.rando
 
 
 def estimate_gap(problem: Problem, state: Descent) -> None:
-    """Estimate the relative gap at the end of a sweep: that which it added up, times the factor by which this fell."""
+    """Estimate the relative gap at the end of a sweep.
+
+    The estimate is the gap summed over the sweep, times the factor by which that sum fell since the sweep before.
+    """
     gap = state.fenchel_young_gap + (abs(state.balance) if problem.bias == "free" else 0.0)
     state.value = sum_of_dual_values(problem.dual_term, state.alpha) - problem.norm(state.w, 0.0)
     primal = state.value - 0.5 * problem.bias_square * state.balance * state.balance + gap
@@ -161,12 +167,12 @@ def estimate_gap(problem: Problem, state: Descent) -> None:
 
 
 def bias_curvature(problem: Problem) -> float:
-    """B² of the regularised bias, or of the moving centre of a free one."""
+    """Return B² of a regularised bias, or of the moving penalty (b − c)²/(2B²) of a free bias."""
     if problem.bias != "free":
         return problem.bias_square
     return BIAS_CURVATURE * max(problem.mean_square, 1.0 / problem.mean_C)
 
 
 def examples_of(problem: Problem) -> Examples:
-    """The examples of a problem."""
+    """Return the arrays that a sweep reads."""
     return Examples(problem.rows, problem.y, problem.dual_term, problem.squared_norms, bias_curvature(problem))

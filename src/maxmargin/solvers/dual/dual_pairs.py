@@ -1,15 +1,16 @@
 """Dual coordinate descent by pairs, for a free bias.
 
 Solves   max_α  Σ d_i(α_i) − ½‖w‖²,   α in its box and Σ α_i y_i = 0,   w = Σ α_i y_i x_i
-Step     α_i += y_i δ,  α_j −= y_j δ,  which leaves Σ α_i y_i where it is;  δ ≥ 0 the best there is: for hinge and
+Step     α_i += y_i δ,  α_j −= y_j δ,  which keeps Σ α_i y_i constant;  δ ≥ 0 maximises the dual: for hinge and
          squared hinge  δ = clip((F_i − F_j) / (‖x_i − x_j‖² + D_i + D_j)),  F_i = y_i d_i′(α_i) − ⟨w, x_i⟩;
          for logistic a Newton iteration in one dimension
 Pairs    At the optimum F_i ≤ b for every i that can rise (α_i y_i can grow) and F_j ≥ b for every j that can fall.
-         A sweep visits examples one by one, with an estimate of b. An example that wants to rise waits for one
-         that wants to fall, or the other way round; of several that wait, the one furthest from b. When the two
-         meet they take their step. So every step joins a rise with a fall, and none is wasted on a blocked pair.
-         For comparison: random pairs, and greedy ones, the highest riser with the lowest faller of all examples
-Keeps    w after every step; b is only an estimate that sorts the examples, the certificate finds the exact one
+         A sweep visits examples one by one, with an estimate of b. It remembers the riser (F > b, can rise) and the
+         faller (F < b, can fall) whose F is furthest from b. As soon as it has both, it takes the step of this pair.
+         So every step joins a riser with a faller, and no step is wasted on a pair that cannot move.
+         For comparison: random pairs, and greedy pairs, which join the largest F that can rise with the smallest F
+         that can fall, over all examples
+Keeps    w after every step; b is an estimate that only selects the pairs. The certificate computes the exact b
 Costs    one epoch: O(nnz) time, O(n + d) memory
 After    Platt 1998 (two at a time); Hsieh et al., ICML 2008 (the linear case through w)
 """
@@ -31,27 +32,27 @@ from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.system.compiled import compiled
 
 PAIRS = ("joined", "random", "greedy")
-GREEDY_STEPS = 10  # in one call of `advance`: each costs a pass over the rows
-BIAS_STEP = 0.1  # of the way to F_i: how far a violating example moves the estimate of b
-INTERIOR = 1e-3  # strictly convex losses start at this part of the box: their d has infinite slope at the ends
+GREEDY_STEPS = 10  # most greedy steps in one call of `advance`: each costs a pass over the rows
+BIAS_STEP = 0.1  # a violating example moves the estimate of b by this fraction of F_i − b
+INTERIOR = 1e-3  # strictly convex losses start at α = INTERIOR · C: their d has infinite slope at the bounds
 
 
 @dataclass
 class PairSweeps(Sweeps):
-    """A sweep, and the examples that wait for a partner in it, with their F."""
+    """The state of the sweeps, and the riser and the faller that wait for a partner (−1: none), with their F."""
 
     waiting: np.ndarray = field(default_factory=lambda: np.full(2, -1))
     levels: np.ndarray = field(default_factory=lambda: np.zeros(2))
 
     def begin(self) -> None:
-        """Forget what the last sweep saw; no example waits."""
+        """Reset the statistics of the last sweep; no example waits."""
         super().begin()
         self.waiting[:] = -1
 
 
 @dataclass(frozen=True)
 class DualPairs:
-    """Two coordinates of the dual at a time."""
+    """Dual coordinate descent: each step optimises a pair of dual variables."""
 
     name = "dual_pairs"
     state_type = PairSweeps
@@ -64,13 +65,13 @@ class DualPairs:
             raise ParameterError(f"pairs={self.pairs!r} is not known: choose one of {', '.join(PAIRS)}")
 
     def start(self, problem: Problem, warm: Point | None = None) -> PairSweeps:
-        """At α = 0 (a strictly convex loss: just inside the box), or at `alpha`."""
+        """Start at α = 0 (for a strictly convex loss, just inside the box), or at the α of `warm`."""
         if warm is None and problem.loss.strictly_convex:
             warm = Point(alpha=INTERIOR * problem.C)
         return PairSweeps(*dual_start(problem, warm))
 
     def advance(self, problem: Problem, state: PairSweeps, rng: np.random.Generator) -> None:
-        """One sweep, or a part of it."""
+        """Make one sweep, or a part of it."""
         fixed = problem.rows, problem.y, problem.dual_term, problem.squared_norms, state.alpha, state.w
         if self.pairs == "greedy":
             steps = min(max(1, rows_at_once(problem) // problem.n), GREEDY_STEPS)
@@ -91,15 +92,16 @@ class DualPairs:
         state.close(start, stop)
 
     def point(self, problem: Problem, state: PairSweeps) -> Point:
-        """A dual point: w follows from α, and the certificate finds b."""
+        """Return the dual point: w follows from α, and the certificate computes b."""
         return Point(alpha=state.alpha)
 
 
 @compiled
 def sweep(rows, y, term, Q, alpha, w, b, order, start, stop, kept, low, high, drop_below, drop_above, waiting, levels):
-    """Visit order[start:stop], joining those that want to rise with those that want to fall.
+    """Visit order[start:stop], joining examples that should rise with examples that should fall.
 
-    `high` becomes the largest F that could rise and `low` the smallest that could fall: a violation is high − low.
+    `high` becomes the largest F of examples that can rise, `low` the smallest F of examples that can fall. The
+    violation is high − low.
     """
     riser, faller = waiting
     F_riser, F_faller = levels
@@ -135,13 +137,13 @@ def sweep(rows, y, term, Q, alpha, w, b, order, start, stop, kept, low, high, dr
 
 @compiled
 def level(rows, y, term, alpha, w, i):
-    """F_i, the bias that would suit example i."""
+    """Return F_i, the bias at which example i would be optimal."""
     return y[i] * slope(term, i, alpha[i]) - dot(rows, i, w)
 
 
 @compiled
 def take_random_pairs(rows, y, term, Q, alpha, w, order, start, stop):
-    """One step for each two neighbours in a random order."""
+    """Take one step for each pair of neighbours in the random `order`."""
     for k in range(start, stop - 1, 2):
         i, j = order[k], order[k + 1]
         if level(rows, y, term, alpha, w, i) > level(rows, y, term, alpha, w, j):
@@ -152,7 +154,7 @@ def take_random_pairs(rows, y, term, Q, alpha, w, order, start, stop):
 
 @compiled
 def take_greedy_pairs(rows, y, term, Q, alpha, w, counted, steps):
-    """Steps that each join the highest of all that can rise with the lowest of all that can fall."""
+    """Take steps that join the largest F that can rise with the smallest F that can fall, over all examples."""
     for _ in range(steps):
         riser, faller = -1, -1
         highest, lowest = -np.inf, np.inf
@@ -169,7 +171,7 @@ def take_greedy_pairs(rows, y, term, Q, alpha, w, counted, steps):
 
 @compiled
 def join(rows, y, term, Q, alpha, w, i, j):
-    """Let i rise and j fall by the best δ."""
+    """Take the best pair step δ: α_i y_i grows and α_j y_j falls by δ."""
     g = dot(rows, i, w) - dot(rows, j, w)
     q = max(Q[i] + Q[j] - 2.0 * inner(rows, i, j), 0.0)
     delta = best_pair(term, i, j, alpha[i], alpha[j], y[i], y[j], g, q)

@@ -2,13 +2,14 @@
 
 Solves   min_v P(v),  v = (w, b);  hinge, any bias
 Idea     at the optimum  r v = Σ α_i y_i z_i,   1 − m_i = ξ_i − s_i,   α_i s_i = 0,   (C_i − α_i) ξ_i = 0,
-         with every α_i, C_i − α_i, s_i, ξ_i ≥ 0: ξ_i is how far a margin is below 1, s_i how far it is above. Both
-         products are set to μ instead of 0, and μ goes to 0 with the steps; all four stay above 0
-Step     (diag(r) + Σ h_i z_i z_iᵀ) Δv = …,   1/h_i = s_i/α_i + ξ_i/(C_i − α_i);  the others follow from Δv
-         several times with one matrix: for μ = 0, to see how small μ may become; for that μ; corrected to go further
+         with every α_i, C_i − α_i, s_i, ξ_i ≥ 0: ξ_i is the distance of a margin below 1, s_i above 1. Both products
+         are set to μ instead of 0, and μ goes to 0 with the steps; all four quantities stay above 0
+Step     (diag(r) + Σ h_i z_i z_iᵀ) Δv = …,   1/h_i = s_i/α_i + ξ_i/(C_i − α_i);  the other changes follow from Δv.
+         The factored matrix is used several times: for μ = 0 (predictor), to find how small μ may become; for that μ
+         (corrector); and for further corrections that lengthen the step
 Start    three epochs of dual coordinate descent, with α moved well inside its box
 Costs    a step: the matrix, O(nnz d + d³), and five to ten passes; fifteen to thirty steps on most data. Rows whose
-         sum is negligible beside the ridge are left out of the matrix
+         total weight is negligible compared with the ridge are left out of the matrix
 After    Mehrotra, SIAM Journal on Optimization 1992; Gondzio, Computational Optimization and Applications 1996 (the
          corrections); Ferris, Munson, SIAM Journal on Optimization 2002 (SVMs)
 """
@@ -29,24 +30,24 @@ from maxmargin.solvers.takes import Takes
 from maxmargin.status import Status
 
 # benchmarks/results/linear.md was measured with these values.
-START_EPOCHS = 3  # of dual coordinate descent
-START_INSIDE = 0.1  # of the box: the distance of the first α from its bounds
-START_SLACK = 1.0  # the least ξ and s at the start
-STEP_TO_BOUND = 0.995  # of the way to the nearest bound: the longest step, as usual for these methods
-CORRECTIONS = 3  # of a direction, at most
-CORRECTED_LENGTH = 0.3  # how much longer a corrected step is meant to be
-WORTH_CORRECTING = 0.1  # of that: a correction that gains less is the last one
-PRODUCT_RANGE = 10.0  # a correction brings products that differ from μ by more than this factor nearer to it
-NEGLIGIBLE = 0.01  # of the ridge: the largest sum of the rows that are left out of the matrix
-LEAST_RIDGE = 1e-12  # of a free bias, which has none
-PASSES = 6  # over the rows in a step, as `visited` counts them
+START_EPOCHS = 3  # epochs of dual coordinate descent before the first step
+START_INSIDE = 0.1  # smallest distance of the first α from its bounds, as a fraction of C
+START_SLACK = 1.0  # smallest ξ and s at the start
+STEP_TO_BOUND = 0.995  # longest step, as a fraction of the way to the nearest bound; usual for these methods
+CORRECTIONS = 3  # most corrections of a direction
+CORRECTED_LENGTH = 0.3  # a correction aims to lengthen the step by this much
+WORTH_CORRECTING = 0.1  # a correction that lengthens the step by less than this fraction of the aim is rejected
+PRODUCT_RANGE = 10.0  # a correction moves products that differ from μ by more than this factor closer to μ
+NEGLIGIBLE = 0.01  # largest total weight of the rows left out of the matrix, as a fraction of the ridge
+LEAST_RIDGE = 1e-12  # smallest ridge in the matrix for a free bias, which has no ridge of its own
+PASSES = 6  # passes over the rows in a step, as counted in `visited`
 
 
 @dataclass
 class Interior:
     """A point inside the box, or a direction: v and its margins, α, C − α (room), s (surplus), ξ (shortfall).
 
-    The room is kept beside α, since near C their difference would round to 0.
+    C − α is stored besides α, since it would round to 0 where α is close to C.
     """
 
     v: np.ndarray
@@ -59,12 +60,12 @@ class Interior:
     estimate: float = np.inf
 
     def of(self, some: Any) -> Interior:
-        """The entries of some examples."""
+        """Return the entries of the examples `some`."""
         arrays = self.margins, self.alpha, self.room, self.surplus, self.shortfall
         return Interior(self.v, *(array[some] for array in arrays))
 
     def go(self, some: Any, step: Interior, t: float) -> None:
-        """Move some of the examples, and v, by t times the step."""
+        """Move v and the entries of the examples `some` by t times the step."""
         self.v = self.v + t * step.v
         self.margins[some] += t * step.margins
         self.alpha[some] += t * step.alpha
@@ -75,26 +76,26 @@ class Interior:
 
 @dataclass(frozen=True)
 class InteriorPoint:
-    """Newton steps inside the box."""
+    """Primal-dual interior-point method: Newton steps inside the box."""
 
     name = "interior_point"
     state_type = Interior
     takes = Takes(("hinge",))
 
     def start(self, problem: Problem, warm: Point | None = None) -> Interior:
-        """At w = 0, or at `alpha`; the first step moves inside the box."""
+        """Start at w = 0, or at the α of `warm`. The first call of `advance` moves α inside the box."""
         v, nothing = Primal(problem).start(warm), np.zeros(0)
         alpha = np.zeros(problem.n) if warm is None or warm.alpha is None else warm.alpha.copy()
         return Interior(v, nothing, alpha, nothing, nothing, nothing)
 
     def advance(self, problem: Problem, state: Interior, rng: np.random.Generator) -> Status | None:
-        """One step; before the first, the way inside the box. STALLED where rounding leaves no step."""
+        """Take one step; before the first, move inside the box. Returns STALLED if rounding errors leave no step."""
         return self.advance_within(problem, state, rng, np.inf)
 
     def advance_within(
         self, problem: Problem, state: Interior, rng: np.random.Generator, visits: float
     ) -> Status | None:
-        """The same; with fewer visits than that takes, the way inside the box, or as much of it as they allow."""
+        """Take one step if `visits` row visits allow it; otherwise only move inside the box, as far as they allow."""
         last = state.visited + visits
         if not len(state.margins):
             move_inside(problem, state, rng, visits)
@@ -113,7 +114,7 @@ class InteriorPoint:
         return None
 
     def point(self, problem: Problem, state: Interior) -> Point:
-        """(w, b) and α."""
+        """Return (w, b) and α."""
         point = Primal(problem).point(state.v)
         return Point(point.w, point.b, state.alpha.copy())
 
@@ -130,7 +131,7 @@ class Equations:
         self.solve = self.system().solver()
 
     def step(self) -> tuple[Interior, float]:
-        """A direction and its length: first for μ = 0, then for the μ that this one could reach."""
+        """Return a direction and its length: a predictor for μ = 0, then a corrector for the μ it predicts."""
         at = self.at
         low, high = at.alpha * at.surplus, at.room * at.shortfall
         mu = float(np.mean(low) + np.mean(high))
@@ -143,7 +144,7 @@ class Equations:
         return second, min(1.0, STEP_TO_BOUND * self.longest(second))
 
     def corrected(self, step: Interior, low: np.ndarray, high: np.ndarray, target: float) -> Interior:
-        """The step, changed so that it is longer before it meets a bound, as long as that succeeds."""
+        """Return the step, corrected as long as that lets it go further before it meets a bound."""
         t = self.longest(step)
         for _ in range(CORRECTIONS):
             if t >= 1.0:
@@ -157,13 +158,13 @@ class Equations:
         return step
 
     def products(self, step: Interior, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """α s and (C − α) ξ after t times the step."""
+        """Return α s and (C − α) ξ after t times the step."""
         at = self.at
         low = (at.alpha + t * step.alpha) * (at.surplus + t * step.surplus)
         return low, (at.room + t * step.room) * (at.shortfall + t * step.shortfall)
 
     def direction(self, low: np.ndarray, high: np.ndarray) -> Interior:
-        """The direction that changes α s by `low` and (C − α) ξ by `high`, and meets the other conditions."""
+        """Return the direction that changes α s by `low` and (C − α) ξ by `high`, and meets the other conditions."""
         at = self.at
         wanted = self.unmet + low / at.alpha - high / at.room
         v = self.solve(self.force(self.h * wanted) - self.off_balance)
@@ -173,7 +174,7 @@ class Equations:
         return Interior(v, margins, alpha, -alpha, surplus, shortfall)
 
     def longest(self, step: Interior) -> float:
-        """The length at which a step meets a bound; at most 2."""
+        """Return the length at which a step meets a bound; at most 2."""
         at = self.at
         pairs = (
             (at.alpha, step.alpha), (at.room, step.room),
@@ -182,15 +183,15 @@ class Equations:
         return 1.0 / max(0.5, *(float(np.max(-change / value)) for value, change in pairs))
 
     def force(self, q: np.ndarray) -> np.ndarray:
-        """Σ q_i y_i z_i."""
+        """Return Σ q_i y_i z_i."""
         whole = np.zeros(self.primal.problem.n)
         whole[self.some] = q * self.y
         return self.primal.sum_of_rows(whole)
 
     def system(self) -> System:
-        """The matrix, without the rows of smallest h whose sum is negligible beside the ridge.
+        """Return the system, without the rows of smallest weight whose sum is negligible compared with the ridge.
 
-        A free bias has no ridge: it gets the sum of what is left out.
+        A free bias has no ridge; in its place stands the sum of h over the rows left out.
         """
         problem = self.primal.problem
         h = np.zeros(problem.n)
@@ -204,28 +205,28 @@ class Equations:
 
 
 def missing(products: np.ndarray, target: float) -> np.ndarray:
-    """The changes that bring products far from the target nearer to it."""
+    """Return the changes that move products far from the target closer to it."""
     wanted = np.clip(products, target / PRODUCT_RANGE, PRODUCT_RANGE * target)
     return np.asarray(np.maximum(wanted - products, -PRODUCT_RANGE * target))
 
 
 def estimate(problem: Problem, state: Interior) -> float:
-    """The relative gap, once the other conditions are met."""
+    """Return the relative gap, valid once the other optimality conditions are met."""
     gap = float(np.sum(state.alpha * state.surplus) + np.sum(state.room * state.shortfall))
     primal = Primal(problem)
     return gap / primal.value(state.v, problem.y * state.margins)
 
 
 def examples(problem: Problem) -> Any:
-    """The examples with a weight: the others have an empty box."""
+    """Return an index of the examples with a positive weight: the box of the others is {0}."""
     return slice(None) if len(problem.counted) == problem.n else problem.counted
 
 
 def move_inside(problem: Problem, state: Interior, rng: np.random.Generator, most: float) -> None:
-    """A few epochs of dual coordinate descent, no more than `most` visits, then away from every bound."""
+    """Run a few epochs of dual coordinate descent, with at most `most` visits, then move α away from its bounds."""
     descent, C, primal = DualCoordinate(), problem.C, Primal(problem)
     dual = descent.start(problem, Point(alpha=state.alpha))
-    visited = 0  # in the last step, and likely in the next
+    visited = 0  # in the last call of `advance`, and likely in the next
     while dual.visited < START_EPOCHS * len(problem.counted) and dual.visited + visited <= most:
         before = dual.visited
         descent.advance(problem, dual, rng)

@@ -1,14 +1,14 @@
-"""Sequential minimal optimisation, as it is taught.
+"""Simplified sequential minimal optimisation (SMO), as taught in lectures.
 
 Solves   max_α  Σ α_i − ½‖w‖²,   0 ≤ α_i ≤ C_i,  Σ α_i y_i = 0,   w = Σ α_i y_i x_i   (hinge, free bias)
 Sweep    i = 1 … n with E_i = ⟨w, x_i⟩ + b − y_i. Where the optimality conditions fail by more than the tolerance,
-         (y_i E_i < −τ and α_i < C_i) or (y_i E_i > τ and α_i > 0), take a random j ≠ i and solve for the two exactly
+         (y_i E_i < −τ and α_i < C_i) or (y_i E_i > τ and α_i > 0), take a random j ≠ i and solve for α_i and α_j
 Step     y_i ≠ y_j:  L = max(0, α_j − α_i),        H = min(C_j, C_i + α_j − α_i)
          y_i = y_j:  L = max(0, α_i + α_j − C_i),  H = min(C_j, α_i + α_j)
-         η = 2⟨x_i, x_j⟩ − ‖x_i‖² − ‖x_j‖² < 0,  α_j ← clip(α_j − y_j (E_i − E_j)/η, L, H),  α_i moves against it;
-         b from b₁ if α_i ends inside its box, from b₂ if α_j does, else their mean
-Stops    as taught, after `passes` sweeps without a change; unless refine=False, τ is then divided by ten and the
-         sweeps go on until the gap is met
+         η = 2⟨x_i, x_j⟩ − ‖x_i‖² − ‖x_j‖² < 0,  α_j ← clip(α_j − y_j (E_i − E_j)/η, L, H),  α_i moves so that
+         Σ α_i y_i stays 0;  b = b₁ if α_i ends inside its box, b₂ if α_j does, else their mean
+Stops    with refine=False, as in the lectures, after `passes` sweeps without a change; by default τ is then divided by
+         ten, and the sweeps continue until the gap is small enough
 Costs    one sweep: O(nnz) time, O(n + d) memory
 After    Platt 1998, in the simplified form of the lectures
 """
@@ -32,7 +32,7 @@ from maxmargin.system.values import is_number, is_whole
 
 @dataclass
 class SmoPlace:
-    """α, τ, b, and the number of sweeps in a row that have changed nothing."""
+    """The state that both versions share: α, τ, b, and `quiet`, the number of consecutive sweeps without a change."""
 
     alpha: np.ndarray
     tau: float
@@ -45,14 +45,14 @@ class SmoPlace:
 
 @dataclass
 class SmoState(SmoPlace):
-    """The same, with w."""
+    """The state of the linear version, which also has w."""
 
     w: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
 class SmoRule:
-    """The tolerance and the stopping rule, with or without a kernel."""
+    """The tolerance and the stopping rule, shared by the linear and the kernel version."""
 
     tolerance: float = 1e-3
     passes: int = 5
@@ -67,7 +67,7 @@ class SmoRule:
             raise ParameterError(f"refine={self.refine!r} must be true or false")
 
     def close(self, state: SmoPlace, stop: int, n: int) -> Status | None:
-        """Count the visits up to `stop` of n; at the end of a sweep, apply the stopping rule."""
+        """Count the visits up to position `stop` of n; at the end of a sweep, apply the stopping rule."""
         state.visited += stop - state.position
         state.position = stop % n
         return self.end_sweep(state) if state.position == 0 else None
@@ -86,19 +86,19 @@ class SmoRule:
 
 @dataclass(frozen=True)
 class SmoSimple(SmoRule):
-    """Two dual variables at a time, the second one at random."""
+    """Simplified SMO: each step optimises two dual variables, the second chosen at random."""
 
     name = "smo_simple"
     state_type = SmoState
     takes = Takes(("hinge",), ("free",))
 
     def start(self, problem: Problem, warm: Point | None = None) -> SmoState:
-        """At α = 0, or at `alpha`."""
+        """Start at α = 0, or at the α of `warm`."""
         alpha, w, _ = dual_start(problem, warm)
         return SmoState(alpha, self.tolerance, w=w)
 
     def advance(self, problem: Problem, state: SmoState, rng: np.random.Generator) -> Status | None:
-        """One sweep, or a part of it."""
+        """Make one sweep, or a part of it."""
         n, start = len(problem.counted), state.position
         stop = min(n, start + rows_at_once(problem))
         others = partners(start, stop, n, rng)
@@ -110,18 +110,18 @@ class SmoSimple(SmoRule):
         return self.close(state, stop, n)
 
     def point(self, problem: Problem, state: SmoState) -> Point:
-        """A dual point; the certificate finds the best b."""
+        """Return the dual point; the certificate computes the best b."""
         return Point(alpha=state.alpha)
 
 
 def partners(start: int, stop: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """For each example from `start` to `stop` another of the n, at random."""
+    """Return, for each example from `start` to `stop`, a random other one of the n examples."""
     return np.asarray((np.arange(start, stop) + rng.integers(1, max(n, 2), stop - start)) % n)
 
 
 @compiled
 def sweep(rows, y, C, Q, alpha, w, b, chosen, others, tau):
-    """Visit the chosen examples, each with its partner."""
+    """Visit the `chosen` examples, each with its partner; return b and the number of steps taken."""
     changed = 0
     for k in range(chosen.size):
         i, j = chosen[k], others[k]
@@ -138,13 +138,13 @@ def sweep(rows, y, C, Q, alpha, w, b, chosen, others, tau):
 
 @compiled
 def violates(y, alpha, C, E, tau):
-    """Whether α could gain by moving: up where the margin is too small, down where it is too large."""
+    """Return whether moving α improves the dual: up if the margin is too small, down if it is too large."""
     return (y * E < -tau and alpha < C) or (y * E > tau and alpha > 0.0)
 
 
 @compiled
 def step(y, C, Qi, Qj, Qij, alpha, b, i, j, Ei, Ej):
-    """Solve for α_i and α_j: the new b, and by how much α_j moved; α_i moves by −y_i y_j times that."""
+    """Solve for α_i and α_j. Return the new b and the change of α_j; α_i changes by −y_i y_j times that."""
     ai, aj = alpha[i], alpha[j]
     if y[i] != y[j]:
         L, H = max(0.0, aj - ai), min(C[j], C[i] + aj - ai)

@@ -1,1 +1,1 @@
-"""Methods on the kernel matrix."""
+"""Solvers of kernel problems."""

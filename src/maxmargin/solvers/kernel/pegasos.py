@@ -1,11 +1,11 @@
-"""Pegasos on any kernel: stochastic subgradients with the step 1/(λt), of which only the number of hits is kept.
+"""Kernel Pegasos: stochastic subgradient descent with the step 1/(λt), stored as the number of hits of each example.
 
 Solves   min_w ½‖w‖² + Σ C_i max(0, 1 − y_i⟨w, φ(x_i)⟩),   ⟨φ(x), φ(z)⟩ = K(x, z)       (C-SVC, no bias)
 Step     A_t = the next k examples;  w_t = (1/t) Σ a_i y_i φ(x_i), where a_i grows by N C_i (N batches an epoch) when
-         i ∈ A_t has y_i⟨w_{t−1}, φ(x_i)⟩ < 1: that is pegasos, for the product of all (1 − 1/t) is 1/t
-Keeps    f_i = Σ a_j y_j K_ij of every example, so that a visit without a hit costs nothing
-Dual     α = a/t: at the end of an epoch feasible, as in pegasos, and w = w(α)
-Costs    an epoch: O(n) and a row of the kernel for each hit; memory O(n) and the rows held
+         i ∈ A_t has y_i⟨w_{t−1}, φ(x_i)⟩ < 1 (a hit). This is pegasos, as the product of all (1 − 1/t) is 1/t
+Keeps    f_i = Σ a_j y_j K_ij for every example, so that a visit without a hit costs O(1)
+Dual     α = a/t: feasible at the end of an epoch, as in pegasos, and w = w(α)
+Costs    an epoch: O(n) time and a kernel row for each hit; memory O(n) and the cached kernel rows
 After    Shalev-Shwartz, Singer, Srebro, Cotter, Mathematical Programming 2011, section 4
 """
 
@@ -27,7 +27,7 @@ from maxmargin.system.compiled import compiled
 
 @dataclass
 class Hits(Epochs):
-    """a, and the scores times t."""
+    """The state: a, and f, the scores times t."""
 
     a: np.ndarray
     f: np.ndarray
@@ -35,7 +35,7 @@ class Hits(Epochs):
 
 @dataclass(frozen=True)
 class PegasosKernel:
-    """Batches of subgradients with the step 1/(λt), with a kernel."""
+    """Kernel Pegasos: subgradient steps 1/(λt) on batches of examples."""
 
     name = "pegasos"
     state_type = Hits
@@ -47,13 +47,13 @@ class PegasosKernel:
         check_batch(self.batch)
 
     def start(self, problem: KernelProblem, warm: Point | None = None) -> Hits:
-        """At w = 0: the first step multiplies any other start by 0."""
+        """Start at w = 0; `warm` is ignored, as the first step multiplies any start by 0."""
         if self.batch > problem.n:
             raise ParameterError(f"batch={self.batch} must be from 1 to {problem.n}, the number of examples")
         return Hits(np.zeros(problem.n), np.zeros(problem.n))
 
     def advance(self, problem: KernelProblem, state: Hits, rng: np.random.Generator) -> None:
-        """One epoch, or a part of it, in whole batches."""
+        """Make one epoch, or a part of it, in whole batches."""
         y, C = problem.formulation.labels, problem.formulation.width
         if state.position == 0:
             state.order = rng.permutation(np.flatnonzero(C))
@@ -69,13 +69,13 @@ class PegasosKernel:
         state.close(start, stop)
 
     def point(self, problem: KernelProblem, state: Hits) -> Point:
-        """A dual point."""
+        """Return the dual point."""
         return Point(alpha=state.a / max(state.t, 1) * problem.formulation.labels)
 
 
 @compiled
 def next_hits(y, f, order, first, stop, k, t, hit):
-    """Skip batches without a hit: where the next batch begins, the steps so far, and the hits of this one."""
+    """Find the next batch with a hit. Return where the batch after it begins, t, and the number of hits in `hit`."""
     count = 0
     while first < stop and count == 0:
         t += 1

@@ -1,15 +1,16 @@
-"""Sequential minimal optimisation, by batches.
+"""Sequential minimal optimisation (SMO), in batches.
 
 Solves   max_β  −½ βᵀK′β − qᵀβ,   lo ≤ β ≤ hi,  Σ β = c in each group        (problems/kernel;  F = −K′β − q)
-Step     a pair i, j of the batch: i of largest F, j of largest gain (F_i − F_j)²/(K_ii + K_jj − 2K_ij);  β_i grows and
-         β_j falls by (F_i − F_j)/(K_ii + K_jj − 2K_ij), as far as their boxes allow, until the batch violates by a
-         tenth of what it did. Without a bias one variable moves at a time, by F_i/K_ii
-Batch    the variables that violate most (parts/working_set): the largest F among β < hi, the smallest among β > lo;
-         half of them stay for the next batch. Their rows of the kernel are computed together, by one product of
-         matrices; F of all variables then changes by one product with these rows (parts/kernel_updates)
-Shrinks  variables at a bound that violate with no other are dropped, with their columns of the kernel; a certificate
-         computes every F exactly and takes them back
-Costs    a batch of k: O(k n d) for rows that are not held, O(k n) for F; memory O(n) and the rows that are held
+Step     a pair i, j of the batch: i has the largest F, j the largest gain (F_i − F_j)²/(K_ii + K_jj − 2K_ij);  β_i
+         grows and β_j decreases by (F_i − F_j)/(K_ii + K_jj − 2K_ij), as far as their boxes allow. Steps are taken
+         until the violation within the batch has fallen to a tenth. Without a bias one variable moves at a time,
+         by F_i/K_ii
+Batch    the variables with the largest violations (parts/working_set): the largest F among β < hi, the smallest among
+         β > lo; half of them stay for the next batch. Their kernel rows are computed together, by one matrix product;
+         F of all variables is then updated by one product with these rows (parts/kernel_updates)
+Shrinks  variables at a bound that form no violating pair are dropped, with their columns of the kernel. A certificate
+         computes every F exactly and makes all variables active again
+Costs    a batch of k: O(k n d) for kernel rows that are not cached, O(k n) for F; memory O(n) and the cached rows
 After    Platt 1998; Fan, Chen, Lin, JMLR 2005; Wen et al. (ThunderSVM), JMLR 2018
 """
 
@@ -29,19 +30,19 @@ from maxmargin.status import Status
 from maxmargin.system.compiled import compiled, searching
 
 # benchmarks/results/kernel.md was measured with these values.
-BATCH_PART = 8  # a batch is an eighth of the variables
+BATCH_PART = 8  # a batch holds an eighth of the examples
 SMALLEST_BATCH, LARGEST_BATCH = 192, 1024  # variables
-BATCH_ACCURACY = 0.1  # of the violation before: what may be left in the batch
-STEPS_PER_VARIABLE = 200  # in a batch, at most
-SHRINK_EVERY = 8  # batches: looking for variables to drop costs a pass over F
-LEAST_CURVATURE = 1e-12  # of K_ii + K_jj: what rounding leaves of K_ii + K_jj − 2K_ij is not taken for less
-UNDERFLOW = 1e-300  # against a division by zero
-INDEFINITE_VIOLATION = 1e-6  # at which a run with an indefinite kernel ends, since its gap proves nothing
+BATCH_ACCURACY = 0.1  # a batch is solved until its violation is this fraction of the largest violation before
+STEPS_PER_VARIABLE = 200  # most steps in a batch, per variable
+SHRINK_EVERY = 8  # batches between two searches for variables to drop: each costs a pass over F
+LEAST_CURVATURE = 1e-12  # smallest curvature K_ii + K_jj − 2K_ij, relative to K_ii + K_jj: less is rounding error
+UNDERFLOW = 1e-300  # added to denominators to prevent a division by zero
+INDEFINITE_VIOLATION = 1e-6  # violation at which a run with an indefinite kernel ends: its gap is no valid bound
 
 
 @dataclass(frozen=True)
 class Smo:
-    """Pairs of dual variables, in batches that share their rows of the kernel."""
+    """SMO: each step optimises a pair of dual variables, within batches whose kernel rows are computed together."""
 
     name = "smo"
     state_type = Batches
@@ -57,7 +58,7 @@ class Smo:
             raise ParameterError(f"shrinking={self.shrinking!r} must be true or false")
 
     def start(self, problem: KernelProblem, warm: Point | None = None) -> Batches:
-        """At the start of the formulation, or at `alpha`."""
+        """Start at the initial β of the formulation, or at the β given as `alpha` of `warm`."""
         formulation = problem.formulation
         at = formulation.start if warm is None or warm.alpha is None else warm.alpha
         beta = np.clip(at, formulation.lo, formulation.hi)
@@ -66,7 +67,7 @@ class Smo:
         return Batches(beta, problem.forces(f), nothing, np.arange(len(beta)))
 
     def advance(self, problem: KernelProblem, state: Batches, rng: np.random.Generator) -> Status | None:
-        """One batch."""
+        """Solve one batch."""
         if self.shrinking and state.round % SHRINK_EVERY == SHRINK_EVERY - 1:
             shrink(problem, state)
         size = self.batch or min(max(problem.n // BATCH_PART, SMALLEST_BATCH), LARGEST_BATCH)
@@ -82,12 +83,12 @@ class Smo:
         return None
 
     def learn(self, problem: KernelProblem, state: Batches, found: Certified) -> None:
-        """Take the scores of a certificate, which are exact."""
+        """Recompute F from the scores of a certificate, which are exact."""
         assert found.scores is not None
         self.renew(problem, state, found.scores)
 
     def renew(self, problem: KernelProblem, state: Batches, scores: np.ndarray) -> None:
-        """F from exact scores; all variables are active again."""
+        """Compute F from exact scores and make all variables active again."""
         state.F = problem.forces(scores)
         state.highest = state.lowest = np.zeros(0)
         if len(state.active) < len(state.beta):
@@ -96,12 +97,12 @@ class Smo:
                 problem.held.use_all()
 
     def point(self, problem: KernelProblem, state: Batches) -> Point:
-        """A dual point: coefficients and b follow from β."""
+        """Return the dual point β: coefficients and b follow from it."""
         return Point(alpha=state.beta)
 
 
 def one_batch(problem: KernelProblem, state: Batches, size: int) -> float:
-    """Select a batch, solve it, update F; the largest violation before."""
+    """Select a batch of at most `size` variables, solve it, and update F. Return the largest violation before."""
     formulation, held = problem.formulation, problem.held
     violation, state.batch = select_batch(problem, state, size)
     own = state.batch
@@ -126,7 +127,7 @@ def one_batch(problem: KernelProblem, state: Batches, size: int) -> float:
 
 @compiled
 def move_pairs(K, diagonal, beta, lo, hi, F, group, groups, enough, steps):
-    """Move pairs of the batch until none violates by more than `enough`."""
+    """Move pairs of the batch until no violation exceeds `enough`, or `steps` steps are used up."""
     size = beta.size
     rise, fall, gain, none = np.empty((groups, size)), np.empty((groups, size)), np.empty(size), np.zeros(size)
     for g in range(groups):
@@ -159,7 +160,7 @@ def move_pairs(K, diagonal, beta, lo, hi, F, group, groups, enough, steps):
 
 @searching
 def extremes(F, rise, fall):
-    """The largest F among those that may grow, the smallest among those that may fall."""
+    """Return the largest F of variables that can grow, and the smallest F of variables that can decrease."""
     highest, lowest = -INFINITE, INFINITE
     for k in range(F.size):
         highest = max(highest, F[k] + rise[k])
@@ -169,7 +170,7 @@ def extremes(F, rise, fall):
 
 @searching
 def gains(F, fall, row, diagonal, own, highest, out):
-    """The gain of each partner that may fall, and the largest gain."""
+    """Write the gain of each partner that can decrease into `out`; return the largest gain."""
     most = 0.0
     for k in range(F.size):
         d = max(highest - (F[k] + fall[k]), 0.0)
@@ -182,7 +183,7 @@ def gains(F, fall, row, diagonal, own, highest, out):
 
 @compiled
 def first(values, more, wanted):
-    """The first place where the sum of two arrays is `wanted`."""
+    """Return the first index at which the sum of two arrays equals `wanted`; −1 if there is none."""
     for k in range(values.size):
         if values[k] + more[k] == wanted:
             return k
@@ -191,7 +192,7 @@ def first(values, more, wanted):
 
 @compiled
 def move_singles(K, diagonal, beta, lo, hi, F, enough, steps):
-    """Move single variables of the batch until none violates by more than `enough`."""
+    """Move single variables of the batch until no violation exceeds `enough`, or `steps` steps are used up."""
     for _ in range(steps):
         best, i = 0.0, -1
         for k in range(beta.size):

@@ -1,1 +1,1 @@
-"""Steps that several solvers share."""
+"""Building blocks of the solvers: steps, line searches, linear systems, working sets."""

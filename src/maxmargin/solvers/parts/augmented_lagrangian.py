@@ -1,11 +1,11 @@
-"""The augmented Lagrangian of a problem over v = (w, b): a function without kinks whose Newton steps exist.
+"""The augmented Lagrangian of a problem over v = (w, b), whose gradient is continuous, so that Newton steps exist.
 
     L(v) = ½ Σ r_k v_k² − ⟨g, v⟩ + Σ_i max_q  q (1 − m_i) − ½ ε (q − α_i)²,   0 ≤ q ≤ C_i
-    q_i  = clip(α_i + (1 − m_i)/ε),      h_i = −dq_i/dm_i = 1/ε inside the box, 0 at its ends
+    q_i  = clip(α_i + (1 − m_i)/ε),      h_i = −dq_i/dm_i = 1/ε inside the box, 0 at its bounds
     ∇L   = r v − g − Σ q_i y_i z_i,      z_i = (x_i, 1)
 
-for hinge. Squared hinge and logistic need no ε: q = −C ℓ′(m), h = C ℓ″(m). The sum may run over some of the rows; the
-others then stand at an end of their box, and g = Σ q_i y_i z_i over them is constant.
+for hinge. Squared hinge and logistic need no ε: q = −C ℓ′(m), h = C ℓ″(m). The sum may run over some of the rows. Then
+the q_i of the other rows are fixed at a bound of their box, and g = Σ q_i y_i z_i over them is constant.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from maxmargin.solvers.parts.newton_system import System
 from maxmargin.solvers.parts.primal_objective import EVALUATION_CHUNK, Primal, gap_of_gradient
 from maxmargin.system.compiled import compiled
 
-ROWS_AT_ONCE = 64  # whose margins and forces are computed together, so that a row is still in cache for the second
-FREE_RIDGE = 0.01  # times |∇|, in place of the ridge of a free bias: b moves by 100 at most in one step
-SOLVED_PART = 0.1  # of the gap that ε leaves: a gradient that adds less is small enough
-GRADIENT_ROUNDING = 1e-16  # of the forces' gap: no gradient is asked to be smaller
+ROWS_AT_ONCE = 64  # rows processed together: margins first, then forces, while the rows are still in cache
+FREE_RIDGE = 0.01  # ridge of a free bias, relative to its gradient: limits the change of b to 100 in a step
+SOLVED_PART = 0.1  # L is minimised if the gradient adds less than this fraction to the gap due to ε
+GRADIENT_ROUNDING = 1e-16  # smallest required gap of the gradient, relative to that of the forces: rounding error
 
 
 class Place(NamedTuple):
-    """v, its margins, the forces q and their falls h, ∇L, and Σ C ℓ(m) − q (1 − m): the gap apart from ∇L."""
+    """v, its margins, the forces q, h = −dq/dm, ∇L, and slack = Σ C ℓ(m) − q (1 − m), the gap except for ∇L."""
 
     v: np.ndarray
     margins: np.ndarray
@@ -45,7 +45,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Lagrangian:
-    """Some rows of a problem, their multipliers α and ε, and the constant force g of the other rows."""
+    """The augmented Lagrangian on some rows of a problem, with multipliers α, ε, and the constant g of other rows."""
 
     rows: Rows
     y: np.ndarray
@@ -59,13 +59,13 @@ class Lagrangian:
 
     @classmethod
     def of(cls, problem: Problem, alpha: np.ndarray, epsilon: float) -> Lagrangian:
-        """That of all rows."""
+        """Return the augmented Lagrangian on all rows."""
         ridge, term = Primal(problem).ridge, problem.dual_term
         zero = np.zeros_like(ridge)
         return cls(problem.rows, problem.y, term, ridge, zero, problem.d, problem.threads, alpha, epsilon)
 
     def restricted(self, some: np.ndarray, here: Place) -> Lagrangian:
-        """That of some rows; the others keep their q."""
+        """Return the augmented Lagrangian on the rows `some`; the other rows keep their q."""
         rows, y = pick(self.rows, some, self.threads), self.y[some]
         term = type(self.term)(*(array[some] for array in self.term))
         own = combination_with_bias(rows, self.d, here.q[some] * y, len(self.ridge), self.threads)
@@ -73,16 +73,16 @@ class Lagrangian:
         return replace(self, rows=rows, y=y, term=term, constant=constant, alpha=self.alpha[some])
 
     def newton_step(self, here: Place) -> np.ndarray:
-        """The Newton step; a free bias, which nothing regularises, is held back by its gradient."""
+        """Return the Newton step; a free bias, which has no ridge, gets one proportional to its gradient."""
         ridge = np.where(self.ridge > 0.0, self.ridge, FREE_RIDGE * np.abs(here.gradient))
         return System(self.rows, self.d, ridge, here.h, self.threads).solve(here.gradient)
 
     def at(self, v: np.ndarray) -> Place:
-        """The place of v: one pass over the rows."""
+        """Evaluate L at v: one pass over the rows."""
         return self.after(np.zeros_like(v), np.zeros(len(self.y)), v)[0]
 
     def with_margins(self, v: np.ndarray, margins: np.ndarray) -> Place:
-        """The place of v, whose margins are known: one pass over the rows."""
+        """Evaluate L at v, whose margins are known: one pass over the rows."""
         q, h = np.empty_like(margins), np.empty_like(margins)
 
         def add(start: int, stop: int, total: np.ndarray) -> None:
@@ -91,7 +91,7 @@ class Lagrangian:
         return self.place(v, margins, q, h, add)
 
     def after(self, v: np.ndarray, before: np.ndarray, step: np.ndarray) -> tuple[Place, np.ndarray]:
-        """The place after a whole step from v with margins `before`, and their change: one pass over the rows."""
+        """Evaluate L at v + step; return it with the change of the margins `before` of v: one pass over the rows."""
         change, margins, q, h = (np.empty_like(before) for _ in range(4))
         b = float(step[-1]) if len(step) > self.d else 0.0
 
@@ -105,13 +105,16 @@ class Lagrangian:
         self, v: np.ndarray, margins: np.ndarray, q: np.ndarray, h: np.ndarray,
         add: Callable[[int, int, np.ndarray], None],
     ) -> Place:  # fmt: skip
-        """The place of v, from the sums that `add` makes of the rows while it fills margins, q and h."""
+        """Evaluate L at v, where `add` sums over rows and fills margins, q and h."""
         total = sum_of_chunks(self.rows, self.d + 2, self.threads, add, EVALUATION_CHUNK)
         gradient = self.ridge * v - self.constant - total[: len(self.ridge)]
         return Place(v, margins, q, h, gradient, float(total[-1]))
 
     def go(self, here: Place, step: np.ndarray) -> tuple[Place, float, int]:
-        """Take the whole step if L is nearly flat there, else a length at which it is: place, length, rows visited."""
+        """Take the whole step if the slope of L is small after it, else search a length.
+
+        Returns the place, the length, and the number of rows visited.
+        """
         there, change = self.after(here.v, here.margins, step)
         slope = float(there.gradient @ step)
         if abs(slope) <= FLAT * abs(float(here.gradient @ step)):
@@ -120,7 +123,7 @@ class Lagrangian:
         return self.with_margins(here.v + length * step, here.margins + length * change), length, 2 * len(self.y)
 
     def slope_along(self, here: Place, step: np.ndarray, change: np.ndarray) -> Callable[[float], float]:
-        """The slope at a length of the step: no pass over the rows."""
+        """Return the slope of L along the step as a function of the length, without a pass over the rows."""
         line, bend = float(here.gradient @ step), float(np.sum(self.ridge * step * step))
 
         def slope(t: float) -> float:
@@ -130,7 +133,7 @@ class Lagrangian:
         return slope
 
     def solved(self, here: Place, first: float) -> bool:
-        """Whether the gradient adds little to the gap that this ε leaves; without ε, to the gap it made at first."""
+        """Return whether the gradient adds little to the gap due to ε; without ε, compared with its gap `first`."""
         enough = SOLVED_PART * (here.slack if self.epsilon else first)
         force = self.ridge * here.v - here.gradient
         least = GRADIENT_ROUNDING * gap_of_gradient(self.ridge, force)
@@ -139,7 +142,7 @@ class Lagrangian:
 
 @compiled
 def respond(rows, y, term, margins, alpha, epsilon, start, stop, q, h, total):
-    """Q and h of the rows; adds Σ q y (x, 1) to `total`, and the gap Σ C ℓ(m) − q (1 − m) to its last place."""
+    """Compute q and h of the rows; add Σ q y (x, 1) to `total`, and the gap Σ C ℓ(m) − q (1 − m) to its last entry."""
     forces, slack = 0.0, 0.0
     for i in range(start, stop):
         q[i], h[i] = softened(term, i, margins[i], alpha[i], epsilon)
@@ -154,7 +157,7 @@ def respond(rows, y, term, margins, alpha, epsilon, start, stop, q, h, total):
 
 @compiled
 def proceed(rows, y, term, step, b, before, alpha, epsilon, start, stop, change, margins, q, h, total):
-    """Margins after a step, and the forces at them, a few rows at a time so that each is read from memory once."""
+    """Compute margins after a step, then q and h, a few rows at a time, so that each row is read from memory once."""
     for first in range(start, stop, ROWS_AT_ONCE):
         last = min(first + ROWS_AT_ONCE, stop)
         for i in range(first, last):
@@ -165,7 +168,7 @@ def proceed(rows, y, term, step, b, before, alpha, epsilon, start, stop, change,
 
 @compiled
 def force_along(term, margins, alpha, epsilon, q, change, t):
-    """Σ (q(m + t change) − q) change: the slope of the forces along a step."""
+    """Return Σ (q(m + t change) − q) change, the part of the slope along a step that is due to the forces."""
     total = 0.0
     for i in range(margins.size):
         total += (softened(term, i, margins[i] + t * change[i], alpha[i], epsilon)[0] - q[i]) * change[i]

@@ -1,14 +1,12 @@
-"""One sweep on several threads.
+"""One sweep of dual coordinate descent on several threads (CoCoA+).
 
-Each thread visits a part of the examples with a copy of w of its own; after every round the copies are merged. A thread
-sees only its own steps Δ_k. It takes its rows for σ times as long as they are, which makes its steps shorter, and then
-all steps may be added:
+Each thread visits a part of the examples with its own copy of w; after every round the copies are merged. A thread sees
+only its own steps Δ_k. It multiplies ‖x_i‖² by σ, which makes its steps shorter, so that all steps can be added:
 
-    w ← w + Σ Δ_k,     and with  σ ≥ ‖Σ Δ_k‖² / Σ ‖Δ_k‖²  the sum gains at least what the threads saw themselves gain
+    w ← w + Σ Δ_k,     with  σ ≥ ‖Σ Δ_k‖² / Σ ‖Δ_k‖²  the dual gains at least the sum of the gains seen by the threads
 
-That quotient is measured at every merge. It is near 1 on sparse data, where the steps of different examples hardly
-touch the same features, and at most the number of threads. The order of every step is fixed, so the same number of
-threads gives the same result.
+This quotient is measured at every merge. It is close to 1 on sparse data, where different examples share few features,
+and at most the number of threads. The order of all steps is fixed, so the same number of threads gives the same result.
 
 After    Ma, Smith, Jaggi, Jordan, Richtárik, Takáč, ICML 2015 (CoCoA+)
 """
@@ -26,14 +24,14 @@ from maxmargin.system.compiled import compiled, summing
 from maxmargin.system.threads import pool
 
 # benchmarks/results/linear.md was measured with these values, on two threads.
-ROUND = 200_000  # values that the threads visit between two merges
-MERGE = 10  # values for each feature that they visit at least: a merge goes through all features
-FEWEST_ROUNDS = 2  # for fewer, a single thread makes the sweep
-SIGMA_DECAY = 0.99  # a round: σ falls by this factor down to what is measured
+ROUND = 200_000  # fewest stored values visited between two merges
+MERGE = 10  # fewest stored values per feature visited between two merges: a merge costs O(d)
+FEWEST_ROUNDS = 2  # a shorter sweep runs on a single thread
+SIGMA_DECAY = 0.99  # in each round σ decreases by this factor, but not below the measured quotient
 
 
 class Seen(NamedTuple):
-    """What a sweep has seen so far: b, s = Σ α_i y_i, examples kept, the range of the violations, the gap they add."""
+    """The running values of a sweep: b, s = Σ α_i y_i, number of kept examples, range of violations, summed gap."""
 
     b: float
     balance: float
@@ -47,13 +45,13 @@ Visit = Callable[[np.ndarray, int, int, Seen, float], Seen]
 
 
 def rounds_worth(problem: Problem, examples: int) -> int:
-    """The number of rounds in which threads share a sweep; 0 if a single thread makes it faster."""
+    """Return the number of rounds of a sweep on several threads; 0 if a single thread is faster."""
     rounds = int(examples * row_length(problem.rows) / max(ROUND, MERGE * problem.d))
     return rounds if problem.threads > 1 and rounds >= FEWEST_ROUNDS else 0
 
 
 def edges_of_parts(start: int, stop: int, threads: int, rounds: int) -> np.ndarray:
-    """The bounds of the rounds, one row for each thread: edges[k, r] to edges[k, r + 1]."""
+    """Return the edges of the parts: thread k visits edges[k, r] to edges[k, r + 1] in round r."""
     edges = np.linspace(start, stop, threads * rounds + 1).astype(np.int64)
     return np.array([edges[k * rounds : (k + 1) * rounds + 1] for k in range(threads)])
 
@@ -63,7 +61,8 @@ def share(
 ) -> tuple[list[Seen], float]:
     """Visit the examples between edges[k, r] and edges[k, r + 1] on thread k in round r; w changes in place.
 
-    Returns what each thread has seen, and σ. Thread 0 goes on from `seen`, the others keep from edges[k, 0] on.
+    Returns the running values of each thread, and σ. Thread 0 continues from `seen`; the kept examples of thread k are
+    stored from edges[k, 0] on.
     """
     threads, rounds = len(edges), edges.shape[1] - 1
     copies = np.tile(w, (threads, 1))
@@ -87,7 +86,7 @@ def share(
 
 
 def joined(parts: list[Seen], edges: np.ndarray, *kept_arrays: np.ndarray) -> Seen:
-    """What all threads have seen; the examples they kept are moved together at the front of the arrays."""
+    """Combine the running values of all threads, and move their kept examples to the front of the arrays."""
     kept = parts[0].kept
     for part, edge in zip(parts[1:], edges[1:, 0], strict=True):
         more = part.kept - int(edge)
@@ -100,7 +99,7 @@ def joined(parts: list[Seen], edges: np.ndarray, *kept_arrays: np.ndarray) -> Se
 
 @compiled
 def merge(w, copies, sigma):
-    """Add what all copies have changed to w, and hand it out; ‖Σ Δ_k‖² and Σ ‖Δ_k‖², both times σ²."""
+    """Add the changes of all copies to w, and set the copies to w. Return ‖Σ Δ_k‖² and Σ ‖Δ_k‖², both times σ²."""
     total, apart = np.zeros(w.size), 0.0
     for k in range(copies.shape[0]):
         apart += add_change(w, copies[k], total)
@@ -112,7 +111,7 @@ def merge(w, copies, sigma):
 
 @summing
 def add_change(w, copy, total):
-    """Add copy − w to the total; its square."""
+    """Add copy − w to `total`; return its squared norm."""
     square = 0.0
     for j in range(w.size):
         change = copy[j] - w[j]
@@ -123,7 +122,7 @@ def add_change(w, copy, total):
 
 @summing
 def move(w, total, part):
-    """Add part · total to w; the square of the total."""
+    """Add part · total to w; return the squared norm of `total`."""
     square = 0.0
     for j in range(w.size):
         square += total[j] * total[j]

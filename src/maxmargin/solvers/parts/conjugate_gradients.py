@@ -1,6 +1,6 @@
-"""Conjugate gradients with a preconditioner.
+"""Preconditioned conjugate gradients.
 
-Solves   A s = g,   A symmetric and positive semidefinite, given by its products with vectors
+Solves   A s = g,   A symmetric and positive semidefinite, given by its products with vectors;  M ≈ A the preconditioner
 Step     s ← s + a p,  r ← r − a A p,  a = rᵀM⁻¹r / pᵀA p;    p ← M⁻¹r + β p,  β the new rᵀM⁻¹r over the old one
 Costs    one product a step; for the matrix of a Newton step that is one pass over the rows
 After    Hestenes, Stiefel, Journal of Research of the National Bureau of Standards 1952
@@ -18,10 +18,10 @@ Product = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class Iterate(NamedTuple):
-    """s, its residual r = g − A s, the scores of s, and how far the steps have come.
+    """s, its residual r = g − A s, the scores of s, and the progress of the iteration.
 
-    `square` is rᵀM⁻¹r, and `first` what it was at s = 0. `gain` is how much the last step lowered ½ sᵀA s − gᵀs, and
-    `lowered` how much all steps did.
+    `square` is rᵀM⁻¹r, and `first` its value at s = 0. `gain` is the decrease of ½ sᵀA s − gᵀs in the last step, and
+    `lowered` the decrease in all steps.
     """
 
     s: np.ndarray
@@ -37,9 +37,9 @@ class Iterate(NamedTuple):
 def conjugate_gradients(
     product: Product, g: np.ndarray, scores: np.ndarray, inverse: Solve | None, most: int, enough: Callable[..., bool]
 ) -> Iterate:
-    """Steps until enough(iterate), or `most` products are used up, or A is flat along the direction.
+    """Take steps until enough(iterate), or `most` products are used up, or pᵀA p = 0.
 
-    product(p) returns A p and the scores of p; `scores` are those of s = 0, and change in place. `inverse` is M⁻¹.
+    product(p) returns A p and the scores of p. `scores` are the scores of s = 0, and change in place. `inverse` is M⁻¹.
     """
     residual = g.copy()
     ahead = inverse(residual) if inverse else residual

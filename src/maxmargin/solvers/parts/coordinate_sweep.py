@@ -1,8 +1,8 @@
 """One sweep of dual coordinate descent, compiled.
 
 Step     G = m − d_i′(α_i),  m = y_i(⟨w, x_i⟩ + b);   α_i ← the best value of α_i alone, unless G points out of its box
-Keeps    w, b = c + B² s and s = Σ α_i y_i, after every step; the violations |G|, and the gap as the visits add it up
-Drops    an example at a bound that is held there by more than any example violated in the sweep before (shrinking)
+Keeps    w, b = c + B² s and s = Σ α_i y_i, after every step; the violations |G|, and the gap summed over the visits
+Drops    an example at a bound whose G is beyond every violation of the sweep before (shrinking)
 After    Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008
 """
 
@@ -18,15 +18,15 @@ from maxmargin.solvers.parts.sweeps import shuffle
 from maxmargin.system.compiled import compiled, kernel
 from maxmargin.system.prefetch import prefetch
 
-# Hints to memory halve the time of a sweep in random order over data that caches do not hold.
-NUMBERS_AHEAD = 4  # visits before an example's turn at which its numbers are asked for
-ROW_AHEAD = 2  # visits before its turn at which its row is asked for, whose place is known by then
+# Prefetching halves the time of a sweep in random order over data larger than the CPU caches.
+NUMBERS_AHEAD = 4  # label, α and other numbers of an example are prefetched this many visits early
+ROW_AHEAD = 2  # its row is prefetched this many visits early, when the address of the row is in cache
 
 
 class Examples(NamedTuple):
-    """What a sweep reads: rows, labels, d_i with its box, ‖x_i‖², and B²."""
+    """The data that a sweep reads: rows, labels, d_i with its box, ‖x_i‖², and B²."""
 
-    rows: Any  # behind the verbs of data/rows: Rows, or those of a cache
+    rows: Any  # Rows, or the rows of a cache: accessed through the functions of data/rows
     y: np.ndarray
     term: DualTerm
     Q: np.ndarray
@@ -35,10 +35,11 @@ class Examples(NamedTuple):
 
 @compiled
 def sweep(examples, alpha, w, order, violations, start, stop, drop, seen, sigma):
-    """Visit order[start:stop], moving the examples that are kept to the front; the fields of Seen, before and after.
+    """Visit order[start:stop], moving the kept examples to the front. Takes and returns the fields of Seen.
 
-    `drop` is the range of G outside of which an example at a bound is dropped. A thread among others takes rows for σ
-    times as long; alone σ = 1. Plain tuples come and go faster than named ones: a call costs as much as a short sweep.
+    An example at a bound is dropped if its G is outside the range `drop`. With several threads ‖x_i‖² is multiplied by
+    σ (see parts/cocoa); a single thread has σ = 1. Arguments are plain tuples, because passing named tuples to compiled
+    code takes as long as a short sweep.
     """
     rows, y, term, Q, B2 = examples
     drop_below, drop_above = drop
@@ -69,7 +70,7 @@ def sweep(examples, alpha, w, order, violations, start, stop, drop, seen, sigma)
 
 @kernel
 def stays(G, alpha, U, drop_below, drop_above):
-    """Whether α is at a bound and G holds it there by more than any example violated in the last sweep."""
+    """Return whether α is at a bound and its G is beyond every violation of the last sweep."""
     if alpha == 0.0:
         return G > drop_above > 0.0
     return alpha == U and G < drop_below < 0.0
@@ -77,7 +78,7 @@ def stays(G, alpha, U, drop_below, drop_above):
 
 @kernel
 def projected(G, alpha, U):
-    """G, or 0 where it points out of the box."""
+    """Return the projected gradient: G, or 0 if the step −G points out of the box."""
     if alpha == 0.0:
         return min(G, 0.0)
     return max(G, 0.0) if alpha == U else G
@@ -85,7 +86,7 @@ def projected(G, alpha, U):
 
 @compiled
 def ask_for(rows, y, term, Q, alpha, i):
-    """Ask memory for the numbers of example i."""
+    """Prefetch the numbers of example i."""
     announce(rows, i)
     prefetch(y, i)
     prefetch(term.U, i)

@@ -1,4 +1,4 @@
-"""What SMO computes with rows of the kernel: K′ among the variables of a batch, and the change of F after it."""
+"""The computations of SMO with kernel rows: K′ among the variables of a batch, and the update of F."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from maxmargin.system.buffers import room
 from maxmargin.system.compiled import compiled
 from maxmargin.system.threads import on_threads
 
-COLUMNS_AT_ONCE = 1 << 11  # whose F changes together: 16 KB of sums, which stay in the nearest cache
-LARGEST_FOR_ONE_THREAD = 192  # variables of a batch whose kernel one thread gathers
+COLUMNS_AT_ONCE = 1 << 11  # columns updated together: their sums take 16 KB and stay in the L1 cache
+LARGEST_FOR_ONE_THREAD = 192  # variables: K′ of a batch with no more is gathered by one thread
 
 
 def kernel_of_batch(
     values: np.ndarray, places: np.ndarray, columns: np.ndarray, t: np.ndarray, threads: int
 ) -> np.ndarray:
-    """K′ among the variables of a batch: their rows and columns of the kernel, with their signs."""
+    """Return K′ among the variables of a batch: their rows and columns of the kernel, times their signs t."""
     K = room("square of a batch", (len(places), len(columns)), values.dtype)
     step = -(-len(places) // (threads if len(places) > LARGEST_FOR_ONE_THREAD else 1))
     signs = t.astype(values.dtype)
@@ -28,7 +28,7 @@ def kernel_of_batch(
 
 @compiled
 def gather(values, places, columns, t, start, stop, K):
-    """Lines `start` to `stop` of it."""
+    """Fill rows `start` to `stop` of K′ among the variables of a batch."""
     for a in range(start, stop):
         row = values[places[a]]
         for b in range(columns.size):
@@ -36,7 +36,7 @@ def gather(values, places, columns, t, start, stop, K):
 
 
 def update_F(problem: KernelProblem, state: Batches, places: np.ndarray, change: np.ndarray) -> None:
-    """F of the active variables, after the coefficients of some rows have changed."""
+    """Update F of the active variables after the coefficients of the kernel rows in `places` have changed."""
     held, formulation = problem.held, problem.formulation
     moved = np.zeros(len(held.columns))
 
@@ -53,7 +53,7 @@ def update_F(problem: KernelProblem, state: Batches, places: np.ndarray, change:
 
 @compiled
 def add_rows(values, places, change, start, stop, moved):
-    """Add rows of the kernel times their changes, in float64; four at a time, so that sums stay in registers."""
+    """Add kernel rows times their changes to `moved`, in float64; four at a time, so that sums stay in registers."""
     k = 0
     while k + 4 <= places.size:
         p, q, r, s = values[places[k]], values[places[k + 1]], values[places[k + 2]], values[places[k + 3]]

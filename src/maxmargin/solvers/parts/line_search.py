@@ -1,12 +1,12 @@
-"""How far to go along a step.
+"""Line searches: the length of a step.
 
-Each search fits what its solvers can compute without a pass over the rows. Replacing one by another would change the
-measured numbers of steps, so all four stay:
+Each search uses the quantities that its solvers can compute without a pass over the rows. Replacing one by another
+would change the measured numbers of steps, so there are four:
 
-bisect         the sign of the slope along a ray: the length of a starting point, the output of the perceptron
-find_flat      the slope at any length: newton, second_order. The step is a Newton step, so its whole length is likely
-newton_length  slope and curvature at any length: newton on logistic loss, where the whole step is too short
-backtrack      the value at any length: gradient_descent, lbfgs. It also works at the kinks of hinge, where slopes jump
+bisect         uses the sign of the slope along a ray: scales a starting point, and the output of the perceptron
+find_flat      uses the slope at any length: newton, second_order. The whole Newton step is tried first
+newton_length  uses slope and curvature at any length: newton on logistic loss, where the whole step is too short
+backtrack      uses the value at any length: gradient_descent, lbfgs. It also works for hinge, whose slope jumps
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 
 from maxmargin.problems.losses import Loss
 
-LONGEST = 1024.0  # a ray, or a step of newton_length, is lengthened by this factor at most
-FLAT = 0.25  # a step may end where the slope is this part of the slope at its beginning
-LONGEST_FLAT = 1e6  # find_flat gives up lengthening here
-FLAT_TRIALS = 20  # lengths that find_flat tries after it has a bracket
-NEWTON_TRIALS = 6  # lengths that newton_length tries
-NEWTON_ACCURACY = 0.05  # newton_length stops when t changes by less than this part
-SHORTEST = 1e-12  # backtrack gives up here: rounding leaves nothing to gain
+LONGEST = 1024.0  # largest length of a ray, or of a step found by newton_length
+FLAT = 0.25  # a step may end where |slope| is at most this fraction of the slope at its start
+LONGEST_FLAT = 1e6  # largest length that find_flat tries
+FLAT_TRIALS = 20  # most lengths that find_flat tries inside its bracket
+NEWTON_TRIALS = 6  # most lengths that newton_length tries
+NEWTON_ACCURACY = 0.05  # newton_length stops when the relative change of t is at most this
+SHORTEST = 1e-12  # smallest length that backtrack tries: below it rounding errors exceed the gain
 
 
 def bisect(falls: Callable[[float], bool], low: float, high: float, halvings: int) -> tuple[float, float]:
@@ -35,15 +35,15 @@ def bisect(falls: Callable[[float], bool], low: float, high: float, halvings: in
 
 
 def slope_along_ray(loss: Loss, C: np.ndarray, m: np.ndarray, square: float) -> Callable[[float], float]:
-    """The slope of P(t v) in t, given the margins of v and its square Σ r_k v_k²: no pass over the rows."""
+    """Return the derivative of P(t v) in t, from the margins m of v and square = Σ r_k v_k²: no pass over the rows."""
     return lambda t: t * square + float(np.sum(C * loss.slope(t * m) * m))
 
 
 def find_flat(slope_at: Callable[[float], float], start: float, whole: float) -> float:
-    """The length at which the slope is at most FLAT of `start`; `whole` is the slope after the whole step.
+    """Return a length at which |slope| ≤ FLAT |start|, where `start` and `whole` are the slopes at lengths 0 and 1.
 
-    The divisions grow: where no row takes part, the step is the gradient in the units of the features, and may be
-    many orders of magnitude too long.
+    The divisors grow quadratically: if no row has h_i > 0, the step is the gradient, whose scale depends on the units
+    of the features, and may be many orders of magnitude too long.
     """
     slope, enough, low, high, smaller = whole, FLAT * abs(start), 0.0, 1.0, 0.5
     while slope < -enough and high < LONGEST_FLAT:
@@ -63,7 +63,7 @@ def find_flat(slope_at: Callable[[float], float], start: float, whole: float) ->
 
 
 def newton_length(derivatives_at: Callable[[float], tuple[float, float]]) -> float:
-    """The t that minimises along a step, by Newton's method on slope and curvature; 1 if it is near 1 or not found."""
+    """Return the t that minimises a function along a step, by Newton's method; 1 if t is close to 1 or not found."""
     t = 1.0
     for _ in range(NEWTON_TRIALS):
         slope, curvature = derivatives_at(t)
@@ -76,7 +76,7 @@ def newton_length(derivatives_at: Callable[[float], tuple[float, float]]) -> flo
 
 
 def backtrack(value_at: Callable[[float], float], before: float, slope: float, first: float, enough: float) -> float:
-    """The longest of first, first/2, ... that lowers the value by `enough` of what the slope promises; 0 if none."""
+    """Return the largest of first, first/2, ... that satisfies the Armijo rule with factor `enough`; 0 if none does."""
     length = first
     while length > SHORTEST:
         if value_at(length) <= before + enough * length * slope:

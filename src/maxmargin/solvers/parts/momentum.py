@@ -1,12 +1,12 @@
 """Momentum between sweeps: before each sweep, extrapolate the change of the last one.
 
-    α ← clip(α + β (α − α′)),     α′ where the sweep before the last one ended,     β = (t − 1)/t⁺,
-    t⁺ = ½ + √(¼ + t²),           beginning at t = 1, so β goes to 1 as long as the dual rises from sweep to sweep
+    α ← clip(α + β (α − α′)),     α′ = α at the end of the sweep before,     β = (t − 1)/t⁺,
+    t⁺ = ½ + √(¼ + t²),           t = 1 at first, so β goes to 1 as long as the dual increases from sweep to sweep
 
-t is set to 1 again when the dual has fallen, and with a free bias when Σ α_i y_i has changed its sign. w is
-extrapolated too, since it is linear in α; only the examples that are clipped cost a visit of their rows.
+t is reset to 1 when the dual has decreased, and for a free bias when Σ α_i y_i has changed its sign. w is extrapolated
+too, since it is linear in α; only clipped examples cost a visit of their rows.
 
-After    Nesterov 1983; O'Donoghue, Candès, Foundations of Computational Mathematics 2015 (starting again)
+After    Nesterov 1983; O'Donoghue, Candès, Foundations of Computational Mathematics 2015 (restarts)
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from maxmargin.system.compiled import compiled
 
 @dataclass
 class Momentum(Sweeps):
-    """Sweeps, s = Σ α_i y_i, the dual without its term in b; the same at the end of the sweep before; and t (pace)."""
+    """The state of the sweeps, s = Σ α_i y_i (balance), the dual without its term in b (value), and t (pace).
+
+    The fields `..._before` are the values at the end of the sweep before.
+    """
 
     balance: float = 0.0
     value: float = -np.inf
@@ -36,7 +39,7 @@ class Momentum(Sweeps):
 
 
 def extrapolate(problem: Problem, state: Momentum, centre: float, bias_curvature: float) -> None:
-    """Extrapolate from the end of a sweep whose bias had the centre `centre` and B² = `bias_curvature`."""
+    """Extrapolate α and w after a sweep. Its bias had the penalty (b − centre)²/(2B²), B² = `bias_curvature`."""
 
     def height(value: float, balance: float) -> float:
         return value - centre * balance - 0.5 * bias_curvature * balance**2
@@ -56,7 +59,7 @@ def extrapolate(problem: Problem, state: Momentum, centre: float, bias_curvature
 
 @compiled
 def extend(rows, y, U, beta, alpha, before, w, w_before):
-    """Move α and w, and remember where they were; how much clipping has changed Σ α_i y_i."""
+    """Extrapolate α and w, and store their old values. Return the change of Σ α_i y_i due to clipping."""
     for k in range(w.size):
         here = w[k]
         w[k] += beta * (here - w_before[k])

@@ -1,11 +1,11 @@
-"""The direction of a Newton step on a smooth loss, by the cheapest way to solve its system.
+"""The direction of a Newton step on a smooth loss, by the cheapest method to solve its linear system.
 
 no regularisation        orthogonal factors of the rows, since the matrix may be close to singular (problems/balance)
 few features             Cholesky factors of the matrix
-the same, long rows,     conjugate gradients preconditioned by the matrix of a sample of the rows. Where they do not
-strictly convex loss     arrive, the next step takes the matrix. (Squared hinge was slower: rows enter and leave)
-many features            conjugate gradients, one pass over the rows a product, stopped early (inexact Newton). Where
-                         they take too many epochs, the matrix, if it can be written out
+few features, long rows, conjugate gradients preconditioned by the matrix of a sample of the rows. If they do not
+strictly convex loss     converge, the next step uses the matrix. (Slower for squared hinge, whose active rows change)
+many features            conjugate gradients, stopped early (inexact Newton); a product is one pass over the rows. If
+                         they take too many epochs, the matrix is used, if it is small enough
 
 After    Lin, Weng, Keerthi, JMLR 2008; Nash, Sofer, Operations Research Letters 1990 (when to stop)
 """
@@ -25,17 +25,17 @@ from maxmargin.solvers.parts.newton_system import System
 from maxmargin.solvers.parts.primal_objective import Primal
 
 # benchmarks/results/linear.md was measured with these values.
-MATRIX_WORK = 4e9  # multiplications that building and factoring the matrix may take in every step
-MATRIX_FEATURES = 2000  # features for which the matrix may be built in every step
-PRODUCTS = 50  # of conjugate gradients in one step, at most
-SAMPLE_RESIDUAL = 0.03  # of the gradient, which conjugate gradients leave where a sample is the preconditioner
-LITTLE_GAIN = 0.25  # of the average: conjugate gradients end when the last product gained less
+MATRIX_WORK = 4e9  # most multiplications for building and factoring the matrix in every step
+MATRIX_FEATURES = 2000  # most features for which the matrix is built in every step
+PRODUCTS = 50  # most matrix products of conjugate gradients in one step
+SAMPLE_RESIDUAL = 0.03  # relative residual at which conjugate gradients stop if a sample is the preconditioner
+LITTLE_GAIN = 0.25  # conjugate gradients stop if the last product gains less than this fraction of the average
 
 
 class Direction(NamedTuple):
-    """The step, the residual of its system, the change of the scores on it where that is known, and the products.
+    """The step, the residual of its system, the change of the scores if known, and the number of matrix products.
 
-    `stiff` says that conjugate gradients have failed, and the next step should take the matrix.
+    `stiff` says that conjugate gradients have failed, so the next step should use the matrix.
     """
 
     step: np.ndarray
@@ -48,7 +48,7 @@ class Direction(NamedTuple):
 def newton_direction(
     primal: Primal, f: np.ndarray, curvatures: np.ndarray, gradient: np.ndarray, stiff: bool, tired: bool
 ) -> Direction:
-    """The Newton step at a point; `tired` says that conjugate gradients have used up their epochs."""
+    """Return the Newton step at a point; `tired` says that conjugate gradients have used up their epochs."""
     problem = primal.problem
     if not problem.ridge and problem.d <= FEW:
         margins = problem.y * f
@@ -59,15 +59,15 @@ def newton_direction(
         return by_conjugate_gradients(system, gradient)._replace(stiff=tired and problem.d <= FEW)
     of_sample = system.by_sample() if problem.loss.strictly_convex and not stiff else None
     if of_sample is None:
-        return Direction(system.by_factors()(-gradient), stiff=stiff and not small)  # a sample is given up for one step
+        return Direction(system.by_factors()(-gradient), stiff=stiff and not small)  # the next step samples again
     direction = by_conjugate_gradients(system, gradient, of_sample)
     return direction._replace(stiff=direction.products == PRODUCTS)
 
 
 def by_conjugate_gradients(system: System, gradient: np.ndarray, of_sample: Solve | None = None) -> Direction:
-    """Products with the matrix until the residual is small enough for this distance from the optimum.
+    """Solve by conjugate gradients until the residual is small enough for this distance from the optimum.
 
-    Without a preconditioner they also end when the last product gained much less than they did on average.
+    Without a preconditioner, also stop if the last product gained much less than the average.
     """
 
     def enough(at: Iterate) -> bool:
@@ -80,6 +80,6 @@ def by_conjugate_gradients(system: System, gradient: np.ndarray, of_sample: Solv
 
 
 def small_enough(problem: Problem) -> bool:
-    """Whether the matrix is cheaper to build in every step than to go without."""
+    """Return whether the matrix is small enough to be built in every step."""
     width = row_length(problem.rows)
     return problem.d <= MATRIX_FEATURES and problem.n * width * width + problem.d**3 <= MATRIX_WORK

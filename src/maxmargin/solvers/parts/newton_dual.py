@@ -1,12 +1,12 @@
-"""The dual point that a Newton step predicts, for strictly convex losses, as logistic.
+"""The dual point that a Newton step predicts, for strictly convex losses such as logistic.
 
-A whole step Δ from margins m solves  (diag(r) + Σ h_i z_i z_iᵀ) Δ = −∇P.  Written out, that is  w(α) = the new w  for
+A whole step Δ from margins m solves  (diag(r) + Σ h_i z_i z_iᵀ) Δ = −∇P.  This is equivalent to  w(α) = the new w  for
 
     α_i = −C_i ℓ′(m_i) − h_i y_i ⟨z_i, Δ⟩
 
-but for the residual of the system, and for what is cut off where α_i leaves its box. Its gap is the sum of the
-Fenchel-Young gaps of the examples, which falls with the square of the step. So it often certifies a step earlier than
-−C ℓ′ at the new margins. For squared hinge it is no better: too many rows leave the box.
+except for the residual of the system, and for clipping where α_i leaves its box. The gap is the sum of the
+Fenchel-Young gaps of the examples, which decreases with the square of the step. So this α often reaches the tolerance
+one step earlier than −C ℓ′ at the new margins. For squared hinge it is no better, as too many rows leave the box.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from maxmargin.system.compiled import compiled
 
 @dataclass(frozen=True, eq=False)
 class BeforeStep:
-    """Scores, curvatures and P before a step: copies, since a step writes over them."""
+    """Scores, curvatures and P before a step, copied because a step overwrites them."""
 
     f: np.ndarray
     curvatures: np.ndarray
     value: float
 
     def predicted_dual(self, primal: Primal, f: np.ndarray, residual: np.ndarray | float) -> tuple[np.ndarray, float]:
-        """The α that a whole step to the scores `f` predicts, and its gap; `residual` is what the system left."""
+        """Return the α predicted by a whole step to the scores `f`, and its gap; `residual` is that of the system."""
         problem, alpha = primal.problem, np.empty_like(f)
 
         def add(start: int, stop: int, total: np.ndarray) -> None:
@@ -44,7 +44,7 @@ class BeforeStep:
 
 @compiled
 def predict(rows, y, term, before, h, f, start, stop, alpha, total):
-    """α_i for every row; adds what the box cuts off, times y (x, 1), to `total`, and the gaps to its last place."""
+    """Compute α_i; add the changes by clipping, times y (x, 1), to `total`, and the gaps to its last entry."""
     gaps, cuts = 0.0, 0.0
     for i in range(start, stop):
         wanted = best_response(term, i, y[i] * before[i]) - h[i] * y[i] * (f[i] - before[i])

@@ -1,13 +1,13 @@
-"""The linear system of a Newton step, solved in the cheapest way.
+"""The linear system of a Newton step, and the cheapest method to solve it.
 
-    (diag(r) + Σ h_i z_i z_iᵀ) s = −g,   z_i = (x_i, 1), or x_i where there is no bias;  rows with h_i = 0 take no part
+    (diag(r) + Σ h_i z_i z_iᵀ) s = −g,   z_i = (x_i, 1), or x_i without a bias;  rows with h_i > 0 are active
 
-few features           Cholesky factors of the matrix, its diagonal scaled to 1 so that the units of the features do
-                       not matter
-few rows take part     Cholesky factors of the matrix of their inner products (Woodbury), with b eliminated
+few features           Cholesky factors of the matrix, with its diagonal scaled to 1 so that the units of the features
+                       do not matter
+few active rows        Cholesky factors of the matrix of their inner products (Woodbury), with b eliminated
 neither                conjugate gradients with the diagonal as preconditioner
-long rows              Cholesky factors of the matrix of a sample, drawn in proportion to h: a preconditioner for
-                       conjugate gradients, where the matrix of all rows costs too much
+long rows              if the matrix of all rows costs too much: conjugate gradients, preconditioned by Cholesky factors
+                       of the matrix of a sample, drawn in proportion to h
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from maxmargin.solvers.parts.conjugate_gradients import Solve, conjugate_gradien
 from maxmargin.system.buffers import scratch
 from maxmargin.system.threads import blas_on
 
-LARGEST_MATRIX = 4000  # features or rows for which a matrix is written out: 128 MB of float64
-SMALL_MATRIX = 300  # features up to which the matrix is written out even where fewer rows take part
-BLAS_THREADS_FROM = 1500  # lines of a matrix for which the threads of BLAS are worth waking
-MOST_PRODUCTS = 200  # of conjugate gradients in one solution
-RESIDUAL = 1e-2  # of the right side, which conjugate gradients may leave: as exact as a Newton step deserves
-SAMPLE_ROWS_PER_FEATURE = 12  # in the matrix of a sample
-SAMPLE_SAVES = 3  # a sample is drawn where it leaves out two of three rows that take part, or more
-LONG_ROW = 100  # values of a row from which the matrix of all rows costs more than many products with it
-JITTER = 1e-14  # a line, added to the unit diagonal before the first try to factor
-SINGULAR = 1e-12  # the smallest curvature of b, and the smallest diagonal, relative to the largest
+LARGEST_MATRIX = 4000  # most features or rows for which a matrix is built: 128 MB of float64
+SMALL_MATRIX = 300  # up to these features the matrix is built even if fewer rows are active
+BLAS_THREADS_FROM = 1500  # rows of a matrix from which on several BLAS threads are faster than one
+MOST_PRODUCTS = 200  # most matrix products of conjugate gradients in one solution
+RESIDUAL = 1e-2  # relative residual at which conjugate gradients stop: accurate enough for a Newton step
+SAMPLE_ROWS_PER_FEATURE = 12  # rows drawn for the matrix of a sample, per feature
+SAMPLE_SAVES = 3  # a sample is drawn if there are at least this many times more active rows than draws
+LONG_ROW = 100  # values per row from which on building the matrix of all rows costs more than many products
+JITTER = 1e-14  # times the size of the matrix, added to its unit diagonal before the first factorisation
+SINGULAR = 1e-12  # smallest relative curvature of b, and smallest diagonal entry relative to the largest
 
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The rows, the ridge r (one longer than the features where there is a bias), the weights h."""
+    """The system: rows, ridge r (with one entry more than features if there is a bias), and weights h."""
 
     rows: Rows
     d: int
@@ -47,11 +47,11 @@ class System:
     threads: int = 1
 
     def solve(self, gradient: np.ndarray) -> np.ndarray:
-        """The step s."""
+        """Return the step s."""
         return self.solver()(-gradient)
 
     def solver(self) -> Solve:
-        """A function that gives s for any right side; the matrix is factored once."""
+        """Return a function that solves the system for any right-hand side; the matrix is factored once."""
         active, size = int(np.count_nonzero(self.h)), len(self.ridge)
         if size <= LARGEST_MATRIX and (size <= active or size <= SMALL_MATRIX):
             return self.by_factors()
@@ -61,20 +61,20 @@ class System:
 
     @property
     def with_bias(self) -> bool:
-        """Whether s ends with the step of b."""
+        """Whether the last entry of s is the step of b."""
         return len(self.ridge) > self.d
 
     def by_factors(self) -> Solve:
-        """Cholesky factors of the matrix."""
+        """Solve by Cholesky factors of the matrix."""
         H = scratch("matrix of a Newton step", (len(self.ridge), len(self.ridge)))
         weighted_gram(self.rows, self.d, self.h, H, self.threads)
         H[np.diag_indices_from(H)] += self.ridge
         return by_cholesky(H, self.threads)
 
     def by_sample(self) -> Solve | None:
-        """Cholesky factors of the matrix of a sample of the rows; None if that would not be much cheaper.
+        """Solve by Cholesky factors of the matrix of a sample of the rows; None if that would not be much cheaper.
 
-        The diagonal is that of all rows: a feature that few rows have may be in none of those drawn.
+        The diagonal is at least that of all rows, since a rare feature may be in none of the drawn rows.
         """
         size = len(self.ridge)
         drawn = SAMPLE_ROWS_PER_FEATURE * size
@@ -89,7 +89,7 @@ class System:
         return by_cholesky(H, self.threads)
 
     def by_inner_products(self) -> Solve:
-        """A⁻¹ g = g/r − Xᵀ(h⁻¹ + X r⁻¹ Xᵀ)⁻¹ X g / r² over the rows that take part; r is the same for all features."""
+        """Solve by A⁻¹ g = g/r − Xᵀ(h⁻¹ + X r⁻¹ Xᵀ)⁻¹ X g / r² over the active rows; r is the same for all features."""
         active = np.flatnonzero(self.h)
         rows, h, r = pick(self.rows, active, self.threads), self.h[active], float(self.ridge[0])
         K = inner_products(rows, self.threads) / r
@@ -115,7 +115,7 @@ class System:
         return bordered
 
     def by_conjugate_gradients(self) -> Solve:
-        """Products with the matrix, with its diagonal as preconditioner."""
+        """Solve by conjugate gradients with the diagonal of the matrix as preconditioner."""
         diagonal = self.ridge + squares(self.rows, self.d, self.h, len(self.ridge), self.threads)
         diagonal = np.maximum(diagonal, SINGULAR * np.max(diagonal))
 
@@ -129,20 +129,20 @@ class System:
         return solve
 
     def times(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The matrix times s, in one pass over the rows, and the scores ⟨z_i, s⟩ where h_i > 0."""
+        """Return the matrix times s, in one pass over the rows, and the scores ⟨z_i, s⟩ where h_i > 0."""
         product, f = curved(self.rows, self.d, self.h, s, self.threads)
         return np.asarray(self.ridge * s + product), f
 
 
 def drawn_by(h: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows drawn in proportion to h by even strides, `count` in all: which rows, and how often each."""
+    """Draw `count` rows in proportion to h by systematic sampling; return the rows and how often each is drawn."""
     sums = np.cumsum(h)
     places = (np.arange(count) + 0.5) * (sums[-1] / count)
     return np.unique(np.searchsorted(sums, places), return_counts=True)
 
 
 def by_cholesky(H: np.ndarray, threads: int = 1) -> Solve:
-    """A function that solves H s = right. Only the lower half of H is read; H is overwritten, its diagonal set to 1."""
+    """Return a function that solves H s = right. Only the lower triangle of H is read; H is overwritten."""
     from scipy.linalg import cho_solve
 
     scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
@@ -154,9 +154,9 @@ def by_cholesky(H: np.ndarray, threads: int = 1) -> Solve:
 
 
 def factored(H: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Cholesky factors of a matrix with a unit diagonal; more is added to it where rounding has left it indefinite.
+    """Return Cholesky factors of a matrix with a unit diagonal, which is increased if rounding has made it indefinite.
 
-    Only the lower half is read, and the factors have memory of their own.
+    Only the lower triangle is read. The factors are a copy.
     """
     from scipy.linalg import LinAlgError, cho_factor
 
@@ -172,7 +172,7 @@ def factored(H: np.ndarray) -> tuple[np.ndarray, bool]:
 
 
 def inner_products(rows: Rows, threads: int = 1) -> np.ndarray:
-    """⟨x_i, x_j⟩ for all pairs of rows."""
+    """Return ⟨x_i, x_j⟩ for all pairs of rows."""
     X = matrix_of(rows._replace(values=rows.values.astype(np.float64, copy=False)))
     if isinstance(rows, Csr):
         return np.asarray((X @ X.T).toarray())
@@ -181,6 +181,6 @@ def inner_products(rows: Rows, threads: int = 1) -> np.ndarray:
 
 
 def squares(rows: Rows, d: int, h: np.ndarray, size: int, threads: int = 1) -> np.ndarray:
-    """Σ h_i z_ik² for every k."""
+    """Return Σ h_i z_ik² for every k."""
     total = combination_of_squares(rows, d, h, threads)
     return np.append(total, np.sum(h)) if size > d else total

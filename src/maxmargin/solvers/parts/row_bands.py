@@ -1,8 +1,8 @@
-"""Minimise an augmented Lagrangian by Newton steps on a band: the rows whose force may still change.
+"""Minimise an augmented Lagrangian by Newton steps on a band: the rows whose force q may still change.
 
-Most rows are far from where their q would leave an end of its box. A band holds the others, copied side by side. The
-Lagrangian is minimised over the band; the step to that minimum is taken as far as all rows agree. If that is not far,
-the next band is wider.
+The q of most rows is at a bound of its box and far from leaving it. The band holds the other rows, copied to contiguous
+memory. The Lagrangian is minimised over the band; the length of the step to that minimum is then found on all rows. If
+it is short, the next band is wider.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ from maxmargin.solvers.parts.primal_objective import gap_of_gradient
 from maxmargin.system.compiled import compiled
 
 # benchmarks/results/linear.md was measured with these values.
-BAND_WIDTH = 2.0  # boxes outside its own at which a q may still change
-BAND_PART = 20  # a band holds at least one row of twenty
-ROWS_PER_FEATURE = 50  # a band, and the sample of the first rounds, hold at least these
-ROWS_LOOKED_AT = 1 << 15  # rows, nearly, whose distances tell how wide a band of that size is
-WIDENING = 4.0  # of the band after a step that all rows shortened to less than half
-STEPS = 40  # Newton steps in a round, at most
-STEP_VISITS = 2  # of each row in one step, at most
+BAND_WIDTH = 2.0  # a q may still change if its unclipped value is at most this many mean boxes outside its box
+BAND_PART = 20  # a band holds at least one row in twenty
+ROWS_PER_FEATURE = 50  # fewest rows per feature in a band, and in the sample of the first rounds
+ROWS_LOOKED_AT = 1 << 15  # approximate number of rows from which the width of the smallest band is computed
+WIDENING = 4.0  # factor of the width after a step whose length on all rows was at most one half
+STEPS = 40  # most Newton steps in a round
+STEP_VISITS = 2  # most visits of each row in one step
 
 
 def minimise(part: Lagrangian, here: Place, most: float) -> tuple[Place, int]:
-    """Newton steps until L is minimised as exactly as ε deserves, or `most` visits are used: place, rows visited."""
+    """Take Newton steps until L is minimised accurately enough for its ε, or `most` visits are used up.
+
+    Returns the place and the number of rows visited.
+    """
     visits = len(part.y)
     first = gap_of_gradient(part.ridge, here.gradient)
     for _ in range(STEPS):
@@ -36,7 +39,10 @@ def minimise(part: Lagrangian, here: Place, most: float) -> tuple[Place, int]:
 
 
 def minimise_by_bands(whole: Lagrangian, v: np.ndarray, most: float) -> tuple[Place, int, int, bool]:
-    """The same over all rows, by bands: place, rows visited, steps, and whether `most` visits were too few."""
+    """Minimise L over all rows, by bands.
+
+    Returns the place, the number of rows visited, the number of steps, and whether `most` visits were too few.
+    """
     here, n = whole.at(v), len(whole.y)
     visits, steps, wider, first = n, 0, 1.0, gap_of_gradient(whole.ridge, here.gradient)
     while True:
@@ -56,14 +62,14 @@ def minimise_by_bands(whole: Lagrangian, v: np.ndarray, most: float) -> tuple[Pl
 
 
 def step_on_band(whole: Lagrangian, band: np.ndarray, here: Place, most: float) -> tuple[np.ndarray, int, int]:
-    """The step to the minimum over the band, the rows visited, and how many steps that counts as: two are one."""
+    """Return the step to the minimum over the band, the rows visited, and the steps counted: one per two passes."""
     part = whole.restricted(band, here)
     there, visited = minimise(part, part.with_margins(here.v, here.margins[band]), most)
     return there.v - here.v, visited, max(1, visited // (2 * len(band)))
 
 
 def rows_in_band(part: Lagrangian, margins: np.ndarray, wider: float) -> np.ndarray:
-    """The rows whose q is inside its box, or whose margin is not far from where that begins."""
+    """Return the rows whose q is inside its box, or whose margin is close to the range where it is."""
     n, epsilon = len(margins), part.epsilon
     if not epsilon:
         return np.arange(n)
@@ -77,7 +83,7 @@ def rows_in_band(part: Lagrangian, margins: np.ndarray, wider: float) -> np.ndar
 
 @compiled
 def distance_outside(U, margins, alpha, epsilon):
-    """How far margins are from where q is inside its box; below 0 if it is."""
+    """Return the distance of each margin from the range where q is inside its box; negative if it is inside."""
     outside = np.empty_like(margins)
     for i in range(margins.size):
         short = 1.0 - margins[i]

@@ -9,19 +9,19 @@ import numpy as np
 from maxmargin.data.pick import pick
 from maxmargin.problems.linear import Problem
 
-LARGEST_SHARE = 0.25  # of the rows: steps on a larger sample cost about as much as steps on all rows
+LARGEST_SHARE = 0.25  # largest fraction of the rows: on a larger sample a step costs about as much as on all rows
 
 
 def worth_sampling(problem: Problem, size: int) -> bool:
-    """Whether a sample of that size is much smaller than the whole."""
+    """Return whether a sample of that size is much smaller than all rows."""
     return size <= LARGEST_SHARE * problem.n
 
 
 def draw_rows(problem: Problem, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows drawn without replacement, in their order."""
+    """Draw row numbers without replacement, in increasing order."""
     return np.sort(rng.choice(problem.n, size, replace=False))
 
 
 def restricted(problem: Problem, chosen: np.ndarray, C: np.ndarray) -> Problem:
-    """The problem of these rows; C should be as much larger as there are fewer of them."""
+    """Return the problem on the rows `chosen`; C should be scaled up by n / len(chosen)."""
     return replace(problem, rows=pick(problem.rows, chosen, problem.threads), y=problem.y[chosen], C=C)

@@ -1,14 +1,14 @@
-"""What stochastic solvers share: one form of the step, schedules of its size, and the dual point that it keeps.
+"""Shared by stochastic solvers: the form of a step, schedules of the step size, and the dual point.
 
-Explicit or implicit, one example or a batch of k, every step has the form
+Explicit or implicit, with one example or a batch of k, every step has the form
 
-    w ← (1 − γ) w + γ N Σ a_i y_i x_i,     0 ≤ a_i ≤ C_i:  what the step gives to example i, of N steps an epoch
+    w ← (1 − γ) w + γ N Σ a_i y_i x_i,     0 ≤ a_i ≤ C_i,   sum over the examples of the step, N steps in an epoch
 
-so with  α ← (1 − γ) α + γ N Σ a_i e_i  always w = w(α). With γ_t = 1/t and shuffled epochs α_i is the
-mean of what example i was given in its visits, and so lies in its box: a feasible dual point, and a true duality gap.
-Other schedules may leave the box; the certificate then puts α back, and is looser.
+so with  α ← (1 − γ) α + γ N Σ a_i e_i  always w = w(α). With γ_t = 1/t and shuffled epochs α_i is the mean of a_i over
+its visits, and so lies in its box: a feasible dual point, and a valid duality gap. With other schedules α may leave the
+box; the certificate then makes α feasible, and its gap is larger.
 
-Sparse rows cost their nonzeros: w = scale · v and α = scale · a, so that shrinking all of w is one multiplication.
+A step costs the nonzeros of its rows: w = scale · v and α = scale · a, so shrinking all of w is one multiplication.
 
 Schedules, in the C-form of the lectures (in the λ-form η = γ/λ):
     1/t                γ_t = 1/t
@@ -31,14 +31,14 @@ from maxmargin.problems.losses import Loss
 from maxmargin.solvers.base import dual_start, rows_at_once
 from maxmargin.system.values import is_number
 
-SMALL_SCALE = 1e-6  # least scale at the end of a call, and where sums of w are kept: below, their digits would cancel
-TINY_SCALE = 1e-100  # least scale within a call: below, a division by it may overflow
+SMALL_SCALE = 1e-6  # smallest scale after a call, and while w is summed: below it the sums would lose digits
+TINY_SCALE = 1e-100  # smallest scale within a call: below it a division by the scale may overflow
 SCHEDULES = ("1/t", "over_t", "over_t_C", "over_sqrt_t", "constant")
 
 
 @dataclass(kw_only=True)
 class Epochs:
-    """The number of steps, and the epoch under way: the order of its examples, and how many were visited."""
+    """The number of steps t, and the current epoch: the order of its examples, and the position in it."""
 
     t: int = 0
     visited: int = 0
@@ -62,18 +62,18 @@ class Walk(Epochs):
     b: float = 0.0
 
     def open(self, problem: Problem, rng: np.random.Generator, batch: int, uniform: bool) -> tuple[int, int]:
-        """The part of the epoch to visit now, in whole batches; at its beginning, an order for it."""
+        """Return the part of `order` to visit now, in whole batches. A new epoch draws a new order."""
         if self.position == 0:
             counted = problem.counted
             self.order = np.zeros_like(counted) if uniform else rng.permutation(counted)
         rows = max(1, rows_at_once(problem) // batch) * batch
         start, stop = self.position, min(self.position + rows, len(self.order))
-        if uniform:  # no more draws than there are steps
+        if uniform:  # draw only as many examples as this call visits
             self.order[start:stop] = rng.choice(problem.counted, stop - start)
         return start, stop
 
     def fold(self) -> None:
-        """Put the scale into the arrays before it is too small to divide by."""
+        """Multiply the arrays by the scale and reset it to 1, if it is too small to divide by."""
         if self.scale < SMALL_SCALE:
             self.v *= self.scale
             self.a *= self.scale
@@ -83,10 +83,10 @@ class Walk(Epochs):
 
 @dataclass
 class AveragedWalk(Walk):
-    """A walk that also sums its points, at the cost of the nonzeros of a row.
+    """A walk that also sums its points. Summing costs only the nonzeros of a row in each step.
 
-    The sum of w over `count` steps is  total + weight · v − lag:  `weight` sums the scales, and `lag` takes back what v
-    gained, times the weight before it did. The same for alpha.
+    The sum of w over `count` steps is  total + weight · v − lag:  `weight` sums the scales, and `lag` sums each change
+    of v times the weight before that change. `total_a` and `lag_a` do the same for α.
     """
 
     weight: float = 0.0
@@ -97,17 +97,17 @@ class AveragedWalk(Walk):
     lag_a: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def forget(self) -> None:
-        """Begin the sums anew."""
+        """Reset the sums to 0."""
         self.weight, self.count = 0.0, 0
         self.total, self.lag = np.zeros_like(self.v), np.zeros_like(self.v)
         self.total_a, self.lag_a = np.zeros_like(self.a), np.zeros_like(self.a)
 
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """The sums of w and of alpha."""
+        """Return the sums of w and of α."""
         return self.total + self.weight * self.v - self.lag, self.total_a + self.weight * self.a - self.lag_a
 
     def fold(self) -> None:
-        """Put the sums together before the scale goes into the arrays."""
+        """Update the totals before the arrays are multiplied by the scale."""
         if self.count and self.scale < SMALL_SCALE:
             self.total, self.total_a = self.sums()
             self.lag[:], self.lag_a[:], self.weight = 0.0, 0.0, 0.0
@@ -115,13 +115,13 @@ class AveragedWalk(Walk):
 
 
 def begin(problem: Problem, warm: Point | None) -> Walk:
-    """At w = 0, or at w(alpha)."""
+    """Return a walk that starts at w = 0, or at w(α) of `warm`."""
     alpha, w, _ = dual_start(problem, warm)
     return Walk(w, alpha, s=float(alpha @ problem.y))
 
 
 def stand(problem: Problem, state: Walk) -> Point:
-    """The dual point if it is in its box; else w and α, which the certificate then uses apart."""
+    """Return α if it is in its box; else w, b and α, which the certificate then uses separately."""
     alpha = state.scale * state.a
     if np.all(alpha <= problem.loss.upper(problem.C) * (1 + 1e-9)):
         return Point(alpha=alpha)
@@ -129,7 +129,7 @@ def stand(problem: Problem, state: Walk) -> Point:
 
 
 def steps(schedule: str, first: float, C: float, t: np.ndarray) -> np.ndarray:
-    """γ_t for the steps numbered t = 1, 2, ..."""
+    """Return γ_t, at most 1, for the step numbers t = 1, 2, ..."""
     rates = {
         "1/t": 1.0 / t,
         "over_t": first / (1.0 + t),
@@ -141,13 +141,13 @@ def steps(schedule: str, first: float, C: float, t: np.ndarray) -> np.ndarray:
 
 
 def curvature_bound(loss: Loss) -> float:
-    """The largest ℓ″, as far as the loss tells; else ℓ″(0), where training begins."""
+    """Return the largest ℓ″ if the loss declares it; else ℓ″(0), the curvature at the start."""
     known = loss.largest_curvature
     return known if np.isfinite(known) else float(loss.curvature(np.zeros(1))[0])
 
 
 def check_schedule(schedule: str, first: float) -> None:
-    """Refuse a schedule that is not known, or a step that is not positive."""
+    """Raise ParameterError if the schedule is not known, or the step is not positive."""
     if schedule not in SCHEDULES:
         raise ParameterError(f"schedule={schedule!r} is not known: choose one of {', '.join(SCHEDULES)}")
     if not (is_number(first) and 0 < first < np.inf):

@@ -2,11 +2,11 @@
 
 A sweep visits the active examples in a random order. The compiled loop moves the examples it keeps to the front
 of `order` and counts them in `kept`; the next sweep visits only those. An example is dropped when it sits at a bound
-and its violation lies outside [low, high], the range of violations that the previous sweep saw.
+and its violation lies outside [low, high], the range of violations in the previous sweep.
 
-Dropping is a guess, and it is undone: as soon as the range of violations over the active examples has fallen to a
-tenth of what the last full sweep saw, or the shrunk sweeps have cost as much as a few full ones, every example is
-visited again. And no run ends on a guess: only a certificate ends it, computed over all rows.
+Dropping is a guess, and it is undone: every example is visited again as soon as the range of violations of the active
+examples has fallen to a tenth of that in the last full sweep, or the shrunk sweeps have cost as much as a few full
+ones. No run ends on a guess: it ends with a certificate, which is computed over all rows.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from maxmargin.system.compiled import compiled
 from maxmargin.system.splitmix import draw_below
 
 SAMPLINGS = ("shuffled", "uniform")
-VIOLATIONS_LEFT = 0.1  # of those in the last full sweep: where active examples violate less, all are visited again
-SHRUNK_SWEEPS = 5  # full sweeps' worth of visits of active examples after which all are visited again
+VIOLATIONS_LEFT = 0.1  # range of violations, relative to the last full sweep, at which all examples become active
+SHRUNK_SWEEPS = 5  # visits in shrunk sweeps, in full sweeps, after which all examples become active
 
 
 @dataclass
 class Sweeps:
-    """α, w(α), b, and the sweep under way."""
+    """The state: α, w(α), b, and the progress of the current sweep."""
 
     alpha: np.ndarray
     w: np.ndarray
@@ -46,29 +46,29 @@ class Sweeps:
     shrunk_visits: int = 0
 
     def open(self, problem: Problem, rng: np.random.Generator, uniform: bool = False) -> tuple[int, int]:
-        """The part of `order` to visit now; at the beginning of a sweep a fresh permutation, or as many draws."""
+        """Return the part of `order` to visit now. A new sweep draws a new order: a permutation, or uniform draws."""
         if self.position == 0:
             self.order = self.draw(problem, rng) if uniform else self.permute(problem, rng)
             self.begin()
         return self.position, min(self.position + rows_at_once(problem), len(self.order))
 
     def begin(self) -> None:
-        """Forget what the last sweep saw."""
+        """Reset the statistics of the last sweep."""
         self.kept, self.low, self.high = 0, np.inf, -np.inf
 
     def permute(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
-        """The active examples, each once."""
+        """Return a random permutation of the active examples."""
         order = problem.counted.copy() if self.full else self.order[: self.kept]
         shuffle(order, rng.integers(1 << 63))
         return order
 
     def draw(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
-        """As many draws from all examples, with none dropped."""
+        """Return n draws with replacement from all n examples; none is dropped."""
         self.full, self.drop_below, self.drop_above = True, -np.inf, np.inf
         return rng.choice(problem.counted, len(problem.counted))
 
     def close(self, start: int, stop: int) -> bool:
-        """Account for the visits; at the end of a sweep decide what the next one visits, and say that it has ended."""
+        """Count the visits; at the end of a sweep choose the next active examples. Return whether it has ended."""
         self.visited += stop - start
         self.position = stop
         if stop < len(self.order):
@@ -87,14 +87,14 @@ class Sweeps:
 
 
 def check_sampling(sampling: str) -> None:
-    """Refuse a sampling that is not known."""
+    """Raise ParameterError if `sampling` is not known."""
     if sampling not in SAMPLINGS:
         raise ParameterError(f"sampling={sampling!r} is not known: choose one of {', '.join(SAMPLINGS)}")
 
 
 @compiled
 def shuffle(order, seed):
-    """A random order, in place: Fisher and Yates."""
+    """Shuffle `order` in place (Fisher–Yates)."""
     state = np.uint64(seed)
     for k in range(order.size - 1, 0, -1):
         state, j = draw_below(state, k + 1)

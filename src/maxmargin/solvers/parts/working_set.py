@@ -1,7 +1,7 @@
-"""The working set of SMO: which variables go into the next batch, which are dropped, and the gap of the others.
+"""The working set of SMO: select the next batch, drop variables (shrinking), and estimate the gap.
 
-At the optimum, in each group, no variable with β < hi has a larger F than any variable with β > lo. The difference
-between the largest F of the first and the smallest F of the others is the violation.
+At the optimum, in each group, no variable with β < hi has a larger F than any variable with β > lo. The violation is
+the largest F among β < hi minus the smallest F among β > lo.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.system.compiled import compiled
 
-SHRUNK_PART = 0.8  # of the active variables: where more would stay, dropping the others does not pay
-INFINITE = 1e300  # beyond every F; finite, since searches are compiled for numbers that are
+SHRUNK_PART = 0.8  # variables are dropped only if at most this fraction of the active ones remains
+INFINITE = 1e300  # larger than every F; finite, because searches are compiled with the assumption of finite numbers
 
 
 @dataclass
 class Batches:
-    """β, F, the last batch, the active variables, and the largest and smallest F among them, where these are known."""
+    """The state: β, F, the last batch, the active variables, and the largest and smallest F of each group, if known."""
 
     beta: np.ndarray
     F: np.ndarray
@@ -33,7 +33,7 @@ class Batches:
 
 
 def select_batch(problem: KernelProblem, state: Batches, size: int) -> tuple[float, np.ndarray]:
-    """The largest violation among active variables, and the next batch: half of the last one, and the worst."""
+    """Return the largest violation among active variables, and the next batch: half of the last and the worst."""
     formulation, F = problem.formulation, state.F
     highest, lowest = (state.highest, state.lowest) if len(state.highest) else ends_of_F(problem, state)
     violation = float(np.max(highest - lowest)) if len(formulation.sums) else float(max(highest[0], -lowest[0]))
@@ -52,7 +52,7 @@ def select_batch(problem: KernelProblem, state: Batches, size: int) -> tuple[flo
 
 
 def ends_of_F(problem: KernelProblem, state: Batches) -> tuple[np.ndarray, np.ndarray]:
-    """In each group the largest F among active variables that may grow, the smallest among those that may fall."""
+    """Return, for each group, the largest F of active variables with β < hi and the smallest F of those with β > lo."""
     formulation, count = problem.formulation, max(len(problem.formulation.sums), 1)
     highest, lowest = np.full(count, -INFINITE), np.full(count, INFINITE)
     find_ends(state.F, state.beta, formulation.lo, formulation.hi, formulation.group, state.active, highest, lowest)
@@ -60,14 +60,14 @@ def ends_of_F(problem: KernelProblem, state: Batches) -> tuple[np.ndarray, np.nd
 
 
 def largest(values: np.ndarray, places: np.ndarray, count: int) -> np.ndarray:
-    """The `count` places of the largest values among these."""
+    """Return the `count` entries of `places` with the largest values."""
     if len(places) <= count:
         return places
     return np.asarray(places[np.argpartition(-values[places], count - 1)[:count]])
 
 
 def shrink(problem: KernelProblem, state: Batches) -> None:
-    """Drop variables at a bound that violate with no other, and their columns of the kernel; if that saves enough."""
+    """Drop variables at a bound that form no violating pair, with their columns of the kernel, if these are enough."""
     formulation, active = problem.formulation, state.active
     if len(formulation.sums) != 1:
         return
@@ -82,21 +82,21 @@ def shrink(problem: KernelProblem, state: Batches) -> None:
 
 
 def estimate(problem: KernelProblem, state: Batches) -> float:
-    """The relative gap of the active variables, from F, with b halfway between the largest and the smallest F."""
+    """Return the relative gap of the active variables, with b in the middle between the largest and smallest F."""
     formulation, (highest, lowest) = problem.formulation, ends_of_F(problem, state)
     state.highest, state.lowest = highest, lowest
     offsets = 0.5 * (highest + lowest) if len(formulation.sums) else np.zeros(1)
     gap = gap_of(state.F, state.beta, formulation.lo, formulation.hi, formulation.group, state.active, offsets)
     if gap == 0.0:
         return 0.0
-    dual = 0.5 * float(np.sum(state.beta * (state.F - formulation.q)))  # F is old where β is at 0 or has long been at C
+    dual = 0.5 * float(np.sum(state.beta * (state.F - formulation.q)))  # F is out of date for inactive β at 0 or at C
     measure = max(abs(dual + gap), problem.scale)
     return gap / measure if measure != 0.0 else np.inf
 
 
 @compiled
 def find_ends(F, beta, lo, hi, group, active, highest, lowest):
-    """The largest F among β < hi and the smallest among β > lo, of each group."""
+    """Write the largest F among β < hi and the smallest among β > lo of each group to `highest` and `lowest`."""
     for k in range(active.size):
         i = active[k]
         g = group[i]
@@ -108,7 +108,7 @@ def find_ends(F, beta, lo, hi, group, active, highest, lowest):
 
 @compiled
 def violating(F, beta, lo, hi, group, g, active, busy, above, below):
-    """Variables of a group with β < hi and F > above, and with β > lo and F < below; busy ones are left out."""
+    """Return the variables of group g with β < hi and F > above, and with β > lo and F < below, except busy ones."""
     up, down = np.empty(active.size, np.intp), np.empty(active.size, np.intp)
     ups, downs = 0, 0
     for k in range(active.size):
@@ -125,7 +125,7 @@ def violating(F, beta, lo, hi, group, g, active, busy, above, below):
 
 @compiled
 def gap_of(F, beta, lo, hi, group, active, offsets):
-    """Σ (hi − β) (F − b)₊ + (β − lo) (b − F)₊ over the active variables."""
+    """Return Σ (hi − β) (F − b)₊ + (β − lo) (b − F)₊ over the active variables."""
     total = 0.0
     for k in range(active.size):
         i = active[k]

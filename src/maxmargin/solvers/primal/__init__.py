@@ -1,1 +1,1 @@
-"""Batch methods on the primal objective."""
+"""Batch solvers of the primal problem: each step uses all rows."""

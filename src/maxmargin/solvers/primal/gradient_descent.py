@@ -1,12 +1,12 @@
-"""Gradient descent, and subgradient descent where the loss has a kink.
+"""Gradient descent, or subgradient descent if the loss is not smooth.
 
 Solves   min_w ½‖w‖² + Σ C_i ℓ(m_i)
 Step     w ← w − γ ∇P(w) = (1 − γ) w + γ w(a),   a_i = −C_i ℓ′(m_i): all examples at once
-Rate     constant γ₀, γ₀/√t, γ₀/t (1/t is the 1/(λt) of the λ-form), or the longest of 1, ½, ¼, ... that lowers P
-         enough; for hinge at least 1/t, since a subgradient need not lower anything
-Stops    also, if asked for, when a step changes P by less than `change` of it (SETTLED)
-Bias     a free bias is put at its best before each step; a regularised one steps as a constant feature does
-Keeps    α ← (1 − γ) α + γ a, so that w = w(α): a mean of points of the box, hence feasible
+Rate     constant γ₀, γ₀/√t, γ₀/t (1/t is the 1/(λt) of the λ-form), or backtracking: the largest of 1, ½, ¼, ...
+         that lowers P enough; for hinge at least 1/t, since a step along a subgradient need not lower P
+Stops    also, if `change` > 0, when a step changes P by less than the fraction `change` of P (SETTLED)
+Bias     a free bias is set to its optimum before each step; a regularised one steps like the weight of a feature
+Keeps    α ← (1 − γ) α + γ a, so that w = w(α): a convex combination of points of the box, hence feasible
 Costs    one step: two passes over the rows, O(n + d) memory
 After    Cauchy 1847; Shor 1985 (subgradients)
 """
@@ -31,7 +31,7 @@ RATES = ("backtracking", "constant", "over_sqrt_t", "over_t")
 
 @dataclass
 class Descent:
-    """w = w(alpha), and b."""
+    """The state: α, w = w(α), b, the number of steps t, and P at the last step."""
 
     alpha: np.ndarray
     w: np.ndarray
@@ -43,7 +43,7 @@ class Descent:
 
 @dataclass(frozen=True)
 class GradientDescent:
-    """Steps along the whole (sub)gradient."""
+    """Gradient descent: each step uses the (sub)gradient over all examples."""
 
     name = "gradient_descent"
     state_type = Descent
@@ -62,11 +62,11 @@ class GradientDescent:
             raise ParameterError(f"change={self.change!r} must be at least 0 and below 1: a relative change of P")
 
     def start(self, problem: Problem, warm: Point | None = None) -> Descent:
-        """At w = 0, or at w(alpha)."""
+        """Start at w = 0, or at w(α) of `warm`."""
         return Descent(*dual_start(problem, warm))
 
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> Status | None:
-        """One step, unless the last one has changed P by less than was asked for."""
+        """Take one step, or return SETTLED if the last one changed P by less than the fraction `change`."""
         _, b, f = with_best_bias(problem, state.w, state.b)
         margins = problem.y * (f + b)
         before, state.objective = state.objective, problem.primal(state.w, b, margins)
@@ -91,14 +91,14 @@ class GradientDescent:
         return None
 
     def point(self, problem: Problem, state: Descent) -> Point:
-        """For hinge the mean α; for a smooth loss the α of the margins, which is closer."""
+        """Return α, the mean of a, for hinge; for a smooth loss (w, b), whose margins give a better α."""
         return Point(state.w, state.b) if problem.loss.smooth else Point(alpha=state.alpha)
 
 
 def longest_step(
     problem: Problem, here: tuple[np.ndarray, float], margins: np.ndarray, there: tuple[np.ndarray, float]
 ) -> float:
-    """The longest of 1, ½, ¼, ... that lowers P enough on the way from (w, b) to w(a); 0 if none does."""
+    """Return the largest of 1, ½, ¼, ... that lowers P enough on the way from `here` to `there`; 0 if none does."""
     primal = Primal(problem)
     v = primal.joined(*here)
     step = primal.joined(*there) - v

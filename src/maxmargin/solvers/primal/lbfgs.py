@@ -1,10 +1,10 @@
-"""L-BFGS: Newton's method with a memory instead of a matrix.
+"""L-BFGS: a quasi-Newton method with limited memory.
 
 Solves   min_v P(v)  for a smooth loss: squared hinge, logistic
 Step     Δ = −H ∇P, where H is built from the last m changes s of v and y of ∇P by the two-loop recursion;
          v ← v + t Δ, t by backtracking
 Keeps    m pairs (s, y) with sᵀy > 0
-Costs    an iteration: three passes over the rows, O(m d) besides; memory O(n + m d)
+Costs    an iteration: three passes over the rows and O(m d) time; memory O(n + m d)
 After    Nocedal, Mathematics of Computation 1980; Liu, Nocedal, Mathematical Programming 1989
 """
 
@@ -24,7 +24,7 @@ from maxmargin.system.values import is_whole
 
 @dataclass
 class LbfgsState:
-    """A point, its gradient, and the last changes of both; row k of S and Y, oldest first, `pairs` of them."""
+    """A point, its gradient, and their last changes: the first `pairs` rows of S and Y, oldest first."""
 
     v: np.ndarray
     gradient: np.ndarray
@@ -36,7 +36,7 @@ class LbfgsState:
 
 @dataclass(frozen=True)
 class Lbfgs:
-    """Quasi-Newton steps on the primal."""
+    """L-BFGS: quasi-Newton steps on the primal objective."""
 
     name = "lbfgs"
     state_type = LbfgsState
@@ -49,14 +49,14 @@ class Lbfgs:
             raise ParameterError(f"memory={self.memory!r} must be a whole number, 1 or above: pairs to remember")
 
     def start(self, problem: Problem, warm: Point | None = None) -> LbfgsState:
-        """At w = 0, or at w(alpha), with nothing remembered."""
+        """Start at w = 0, or at the point `warm`, without stored pairs."""
         primal = Primal(problem)
         v = primal.start(warm)
         nothing = np.zeros((self.memory, len(v)))
         return LbfgsState(v, primal.gradient(v, primal.scores(v)), nothing, nothing.copy())
 
     def advance(self, problem: Problem, state: LbfgsState, rng: np.random.Generator) -> None:
-        """One step."""
+        """Take one step."""
         primal = Primal(problem)
         step = -two_loops(state.gradient, state.S[: state.pairs], state.Y[: state.pairs])
         slope = float(state.gradient @ step)
@@ -74,12 +74,12 @@ class Lbfgs:
         state.visited += 3 * problem.n
 
     def point(self, problem: Problem, state: LbfgsState) -> Point:
-        """A primal point: α follows from the margins."""
+        """Return the primal point: α follows from the margins."""
         return Primal(problem).point(state.v)
 
 
 def two_loops(gradient: np.ndarray, S: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """H ∇P from the remembered changes."""
+    """Return H ∇P, computed from the stored changes S and Y."""
     q, a = gradient.copy(), np.zeros(len(S))
     for k in reversed(range(len(S))):
         a[k] = S[k] @ q / (S[k] @ Y[k])
@@ -92,7 +92,7 @@ def two_loops(gradient: np.ndarray, S: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 
 def remember(state: LbfgsState, s: np.ndarray, y: np.ndarray) -> None:
-    """Keep a pair that shows curvature, and forget the oldest when the memory is full."""
+    """Store a pair with positive curvature sᵀy, and drop the oldest pair if the memory is full."""
     if not s @ y > 1e-14 * np.linalg.norm(s) * np.linalg.norm(y):
         return
     if state.pairs == len(state.S):

@@ -2,14 +2,15 @@
 
 Solves   min_v P(v)  for a smooth loss: squared hinge, logistic;  v = w or (w, b)
 Step     (diag(r) + Σ h_i z_i z_iᵀ) Δ = −∇P,  h_i = C_i ℓ″(m_i), z_i = (x_i, 1);  v ← v + t Δ
-Length   t = 1 if P is nearly flat there, else found by a search. For a strictly convex loss, as logistic, conjugate
-         gradients also give the change of the scores: far from the optimum t is then found before the step is taken,
-         and is often 2
-System   solved in the cheapest way (parts/newton_direction): Cholesky factors, or conjugate gradients
-Sample   the first steps run on a sample of the rows: they only have to find the neighbourhood
-Dual     α_i = −C_i ℓ′(m_i) at the new margins, or the α that the step predicts (parts/newton_dual), whichever has the
-         smaller gap
-Costs    an iteration: O(nnz d + d³), or O(nnz) a product; memory O(d²), or O(n + d)
+Length   t = 1 if P is nearly flat after the whole step, else t is found by a line search. For a strictly convex loss
+         such as logistic, conjugate gradients also give the change of the scores: far from the optimum t is then
+         found before the step is taken, and is often 2
+System   solved by the cheapest method (parts/newton_direction): Cholesky factors, or conjugate gradients
+Sample   the first steps run on a sample of the rows: they only have to find the neighbourhood of the optimum
+Dual     of two candidates the one with the smaller gap: α_i = −C_i ℓ′(m_i) at the new margins, or the α that the step
+         predicts (parts/newton_dual)
+Costs    an iteration: O(nnz d + d³) with Cholesky factors, O(nnz) a product with conjugate gradients;
+         memory O(d²) or O(n + d)
 After    Keerthi, DeCoste, JMLR 2005; Lin, Weng, Keerthi, JMLR 2008
 """
 
@@ -29,21 +30,22 @@ from maxmargin.solvers.parts.row_sample import draw_rows, restricted, worth_samp
 from maxmargin.solvers.takes import SMOOTH_LOSSES, Takes
 
 # benchmarks/results/linear.md was measured with these values.
-VALUE_ROUNDING = 1e-14  # of P: a rise of P by less may be rounding
-SAMPLE_PART = 8  # a sample is one row of eight
-SAMPLE_ROWS_PER_FEATURE = 100  # the least size of a sample: a smaller one would lead astray
-SAMPLE_GAP = 1e-2  # relative gap at which the sample is left
-SAMPLE_EPOCHS = 30  # the sample is left after these in any case
-FAR_FROM_OPTIMUM = 0.02  # of P: a step that promises to lower it by more is given its length before it is taken
-EPOCHS_OF_PRODUCTS = 100  # after which conjugate gradients are given up for the matrix
-MODEL_HOLDS = 0.1  # of P: a step that lowers it by more had a wrong model of P, so its α is not asked for
+VALUE_ROUNDING = 1e-14  # a relative increase of P below this may be a rounding error
+SAMPLE_PART = 8  # a sample holds one row in eight
+SAMPLE_ROWS_PER_FEATURE = 100  # smallest sample: the optimum of a smaller one is too far from that of all rows
+SAMPLE_GAP = 1e-2  # relative gap on the sample at which training continues on all rows
+SAMPLE_EPOCHS = 30  # most epochs on the sample
+FAR_FROM_OPTIMUM = 0.02  # the length is found before the step if its slope predicts a larger relative decrease of P
+EPOCHS_OF_PRODUCTS = 100  # epochs after which the matrix replaces conjugate gradients
+MODEL_HOLDS = 0.1  # after a larger relative decrease of P its quadratic model was inaccurate: α is not predicted
 
 
 @dataclass
 class Descent:
-    """A point, its scores and curvatures, P and ∇P; the α that its step predicts, if that is better; the relative gap.
+    """A point with its scores, curvatures, P, ∇P and relative gap.
 
-    `fresh`: no step has been taken. `stiff`: conjugate gradients have failed, so the matrix is built.
+    `alpha` is the α that the last step predicts, or None if the α of the margins has a smaller gap. `fresh` says that
+    no step has been taken, `stiff` that conjugate gradients have failed, so the matrix is built.
     """
 
     v: np.ndarray
@@ -60,21 +62,21 @@ class Descent:
 
 @dataclass(frozen=True)
 class Newton:
-    """Second-order steps on the primal."""
+    """Newton's method on the primal objective."""
 
     name = "newton"
     state_type = Descent
     takes = Takes(SMOOTH_LOSSES, unregularised=True)
 
     def start(self, problem: Problem, warm: Point | None = None) -> Descent:
-        """At w = 0, or at `warm`."""
+        """Start at w = 0, or at the point `warm`."""
         primal = Primal(problem)
         v = primal.start(warm)
         f, curvatures = np.empty(problem.n), np.empty(problem.n)
         return Descent(v, f, curvatures, *primal.evaluate(v, f, curvatures), fresh=warm is None)
 
     def advance(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
-        """One Newton step; before the first, some on a sample."""
+        """Take one Newton step; before the first one, take some on a sample of the rows."""
         if state.fresh:
             self.try_on_sample(problem, state, rng)
         primal = Primal(problem)
@@ -96,7 +98,7 @@ class Newton:
             state.estimate = gap / state.value
 
     def try_on_sample(self, problem: Problem, state: Descent, rng: np.random.Generator) -> None:
-        """Begin where a sample leads, if there are rows enough for one."""
+        """Move to the optimum of a sample of the rows, if there are enough rows for a sample."""
         state.fresh = False
         part = sample(problem, rng)
         if part is None:
@@ -109,15 +111,16 @@ class Newton:
         take_step(Primal(problem), state, there.v - state.v, float(state.gradient @ (there.v - state.v)))
 
     def point(self, problem: Problem, state: Descent) -> Point:
-        """A primal point, and its α if that is not the one that follows from the margins."""
+        """Return (w, b), and the predicted α if it is better than the one that follows from the margins."""
         return replace(Primal(problem).point(state.v), alpha=state.alpha)
 
 
 def take_step(primal: Primal, state: Descent, step: np.ndarray, slope: float) -> bool:
-    """Take the whole step if P is nearly flat along it there, else a length at which it is; whether it was the whole.
+    """Take the whole step if the slope of P is small after it, else search a length. Return whether it was whole.
 
-    P never rises: what makes it flatter almost always lowers it, and where it does not the step is halved until it
-    falls. Near the optimum P changes by less than its rounding; the step is then taken if the gradient falls.
+    P never increases: a length at which the slope is small almost always lowers P; if it does not, the step is halved
+    until P decreases. Near the optimum P changes by less than its rounding error, so the step is taken if the gradient
+    decreases.
     """
     v, before, gap = state.v, state.value, gap_of_gradient(primal.ridge, state.gradient)
 
@@ -139,7 +142,7 @@ def take_step(primal: Primal, state: Descent, step: np.ndarray, slope: float) ->
 
 
 def sample(problem: Problem, rng: np.random.Generator) -> Problem | None:
-    """The problem of a sample of the rows; None if there are too few rows, or one class would have no weight."""
+    """Return the problem on a sample of the rows; None if there are too few rows or a class would have no weight."""
     size = max(problem.n // SAMPLE_PART, SAMPLE_ROWS_PER_FEATURE * problem.d)
     if not (problem.ridge and worth_sampling(problem, size) and small_enough(problem)):
         return None

@@ -1,1 +1,1 @@
-"""Methods that take one example, or a few, at a time."""
+"""Stochastic solvers: each step uses one example or a small batch."""

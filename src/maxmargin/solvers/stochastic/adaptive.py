@@ -1,20 +1,22 @@
-"""Stochastic (sub)gradients with memory: momentum, Nesterov, AdaGrad, RMSProp, Adam.
+"""Stochastic (sub)gradient methods with momentum or adaptive rates: momentum, Nesterov, AdaGrad, RMSProp, Adam.
 
 Solves   min_w,b  λ/2 ‖w‖² + λ Σ C_i ℓ(m_i),   λ = 1/Σ C_i:  the λ-form, where the gradient of a loss is about −y x
-Step     example i, the next of a shuffled epoch;  g = the gradient of its share, the mean of all n shares is the whole:
+Step     example i, the next of a shuffled epoch;  g = the gradient of its term, where the objective is the mean of n
+         such terms:
              g_k = λ (n/n_k) w_k − λ n a_i y_i x_ik,   a_i = −C_i ℓ′(m_i)
-         for the features k that its row stores; n_k rows store k. b is one more coordinate, stored by all
+         for the features k stored in row i; n_k rows store feature k. b is the weight of a feature stored in all rows
              momentum   v ← β₁v − γg,                w ← w + v
-             nesterov   the same, but g taken at w + β₁v
+             nesterov   as momentum, with g taken at w + β₁v
              adagrad    s ← s + g²,                  w ← w − γ₀ g/(√s + ε)
              rmsprop    s ← β₂s + (1 − β₂)g²,        w ← w − γ g/(√s + ε)
              adam       s as in rmsprop,  v ← β₁v + (1 − β₁)g,   w ← w − γ v̂/(√ŝ + ε)
-                        v̂ and ŝ: v and s over the sum of their weights, 1 − β₁ᶜ after c gradients
-Rate     after e epochs γ = γ₀ r and 1 − β₂ = (1 − decay) r,  r = 1/√(1 + e).  A β₂ that stays leads beside the optimum:
-         a large g makes s larger and so counts for less than its share
-Output   the mean of (w, b) at the ends of the epochs since their number was a power of two
-Keeps    for hinge α_i = the mean of a_i over the same epochs, which is in its box; a smooth loss gives α by the margins
-Costs    one epoch: O(nnz) time, O(n + d) memory; a step reads and moves only what its row stores
+                        v̂ and ŝ: v and s divided by the sums of their weights, for v 1 − β₁ᶜ after c gradients
+Rate     after e epochs γ = γ₀ r and 1 − β₂ = (1 − decay) r,  r = 1/√(1 + e).  With a constant β₂ the limit is not
+         the optimum: a large g increases s and so receives too small a weight
+Output   the mean of (w, b) at the ends of the epochs since their number was last a power of two
+Keeps    for hinge α_i = the mean of a_i over the same epochs, which is in its box; for a smooth loss α follows from
+         the margins
+Costs    one epoch: O(nnz) time, O(n + d) memory; a step reads and updates only the features stored in its row
 After    Polyak 1964; Sutskever et al., ICML 2013; Duchi, Hazan, Singer, JMLR 2011; Tieleman, Hinton 2012;
          Kingma, Ba, ICLR 2015
 """
@@ -42,11 +44,11 @@ from maxmargin.system.values import is_number
 MEMORY = ("velocity", "square", "velocity_weight", "square_weight")
 STEPS = {"momentum": 0.01, "nesterov": 0.01, "adagrad": 0.3, "rmsprop": 0.03, "adam": 0.03}
 EPSILON = 1e-8  # ε of the rules: Kingma, Ba, ICLR 2015
-LARGEST_WEIGHT = 1e100  # of w: beyond, the objective may overflow and the run ends as DIVERGED
+LARGEST_WEIGHT = 1e100  # if an entry of w is larger, the objective may overflow: the run ends as DIVERGED
 
 
 class Velocity(NamedTuple):
-    """Steps that add up; the gradient is taken `ahead` times v further on: 0 for momentum, β₁ for Nesterov."""
+    """Momentum (`ahead` = 0) and Nesterov (`ahead` = β₁): the gradient is taken at w + ahead · v."""
 
     step: float
     beta: float
@@ -54,13 +56,13 @@ class Velocity(NamedTuple):
 
 
 class Summed(NamedTuple):
-    """Steps over the root of the sum of g²: AdaGrad."""
+    """AdaGrad: steps divided by the root of the sum of g²."""
 
     step: float
 
 
 class Moments(NamedTuple):
-    """Averages of g and of g²: Adam. RMSProp has beta = 0, and starts with the weights of a long past."""
+    """Adam: running averages of g and g². RMSProp is the case beta = 0 without bias correction (square_weight = 1)."""
 
     step: float
     beta: float
@@ -72,11 +74,11 @@ Rule = Velocity | Summed | Moments
 
 @dataclass
 class Trail(Walk):
-    """A walk with memory: `v` is w, or (w, b), at a scale of 1; `a` sums what each example was given.
+    """A walk with memory: `v` is w, or (w, b), with scale = 1; `a` sums the a_i of each example's visits.
 
-    To each coordinate of v belong its ridge λ n/n_k, what its method remembers, and for Adam the weights 1 − βᶜ of it.
-    `total` sums v at the ends of `count` epochs, and `a` is over the same epochs and the one under way. Features that
-    no row stores stay where they start: `used` are the others, with b.
+    Each coordinate of v has its ridge λ n/n_k, the velocity v and square s of the method, and for Adam the sums of
+    their weights. `total` sums v at the ends of `count` epochs; `a` covers the same epochs and the current one.
+    Features that no row stores never change: `used` are the other features, and b.
     """
 
     used: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -90,13 +92,13 @@ class Trail(Walk):
     count: int = 0
 
     def forget(self) -> None:
-        """Begin the sums anew."""
+        """Reset the sums to 0."""
         self.total, self.a, self.count = np.zeros(len(self.used)), np.zeros_like(self.a), 0
 
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Gradient steps with memory, one example at a time."""
+    """Stochastic gradient steps with momentum or adaptive rates, one example at a time."""
 
     name = "adaptive"
     state_type = Trail
@@ -118,7 +120,7 @@ class Adaptive:
                 raise ParameterError(f"{name}={value!r} must be a number from 0 to below 1")
 
     def start(self, problem: Problem, warm: Point | None = None) -> Trail:
-        """At w = 0, or at w(alpha), with nothing to remember."""
+        """Start at w = 0, or at the point `warm`, with empty memory."""
         v, counts = Primal(problem).start(warm), visits_of(problem)
         return Trail(
             v,
@@ -132,10 +134,10 @@ class Adaptive:
         )
 
     def advance(self, problem: Problem, state: Trail, rng: np.random.Generator) -> Status | None:
-        """One epoch, or a part of it; where weights overflow, back to the point before it, and DIVERGED."""
+        """Make one epoch, or a part of it. If weights overflow, restore the point before and return DIVERGED."""
         n = len(problem.counted)
         start, stop = state.open(problem, rng, 1, uniform=False)
-        if start == 0 and 2 * state.count >= state.t // n:  # so the sums are over half of the run, or more
+        if start == 0 and 2 * state.count >= state.t // n:  # so the sums cover at least half of the run
             state.forget()
         before, t = state.v[state.used], state.t + np.arange(stop - start)
         walk(
@@ -155,7 +157,7 @@ class Adaptive:
         return None
 
     def point(self, problem: Problem, state: Trail) -> Point:
-        """The means over the epochs that were summed."""
+        """Return the means of (w, b), and for hinge of α, over the summed epochs."""
         v = state.v.copy()
         if state.count:
             v[state.used] = state.total / state.count
@@ -167,7 +169,7 @@ class Adaptive:
         return Point(point.w, point.b, state.a / np.maximum(visits, 1))
 
     def rule(self, problem: Problem, ridge: np.ndarray) -> Rule:
-        """The method as data for compiled code."""
+        """Return the method and its parameters as data for compiled code."""
         step, beta, decay = self.first_step(problem, ridge), float(self.momentum), float(self.decay)
         rules: dict[str, Rule] = {
             "momentum": Velocity(step, beta, 0.0),
@@ -179,7 +181,7 @@ class Adaptive:
         return rules[self.method]
 
     def first_step(self, problem: Problem, ridge: np.ndarray) -> float:
-        """γ₀: the option, or the default of the method; with momentum, less if that would overshoot."""
+        """Return γ₀: the option `step`, or the default of the method, reduced if it would overshoot with momentum."""
         if self.step is not None:
             return float(self.step)
         own = STEPS[self.method]
@@ -189,7 +191,7 @@ class Adaptive:
 
 
 def visits_of(problem: Problem) -> np.ndarray:
-    """n_k: in how many of the counted rows each feature is stored; b is in all of them."""
+    """Return n_k, the number of counted rows that store each feature; b is stored in all of them."""
     counts = np.full(problem.d + (problem.bias != "none"), len(problem.counted))
     counts[: problem.d] = 0
     count(problem.rows, problem.counted, counts)
@@ -197,13 +199,13 @@ def visits_of(problem: Problem) -> np.ndarray:
 
 
 def ridges(problem: Problem, counts: np.ndarray) -> np.ndarray:
-    """λ n/n_k for the weights; for b λ/B², or 0 where it is free."""
+    """Return λ n/n_k for the weights, and for b λ/B², or 0 if it is free."""
     n = len(problem.counted)
     return np.asarray(Primal(problem).ridge * n / (np.maximum(counts, 1) * np.sum(problem.C)))
 
 
 def steepest(problem: Problem, ridge: np.ndarray) -> float:
-    """A bound on the curvature of any example's share."""
+    """Return a bound on the curvature of the term of any example."""
     lam, n = 1.0 / float(np.sum(problem.C)), len(problem.counted)
     bend = curvature_bound(problem.loss)
     longest = float(np.max(problem.C * (problem.squared_norms + (problem.bias != "none"))))
@@ -211,12 +213,12 @@ def steepest(problem: Problem, ridge: np.ndarray) -> float:
 
 
 def ahead(rule: Any) -> float:
-    """The multiple of v at which the gradient is taken beyond w, in compiled code."""
+    """Return the c for which the gradient is taken at w + c v, in compiled code."""
     raise NotImplementedError("ahead works inside compiled functions only")
 
 
 def move(rule: Any, k: int, g: float, r: float, w: Any, v: Any, s: Any, p: Any, q: Any) -> None:
-    """Move coordinate k of w by its gradient g and what is remembered of earlier ones, in compiled code."""
+    """Update coordinate k of w by its gradient g and the memory of earlier ones, in compiled code."""
     raise NotImplementedError("move works inside compiled functions only")
 
 
@@ -256,7 +258,7 @@ def _move(rule, k, g, r, w, v, s, p, q):
 
 @compiled
 def count(rows, counted, counts):
-    """Count in how many of the counted rows each feature is stored."""
+    """Add to `counts` the number of counted rows that store each feature."""
     for i in counted:
         start, stop = span(rows, i)
         for place in range(start, stop):
@@ -265,7 +267,7 @@ def count(rows, counted, counts):
 
 @compiled
 def walk(rows, d, y, term, scale, ridge, rule, w, v, s, p, q, given, order, r):
-    """Visit the examples of `order` at the rates r; scale = λn, and w[d], where there is one, is b."""
+    """Visit the examples of `order` with the factors r of the rate; scale = λn, and w[d], if present, is b."""
     far, biased = ahead(rule), w.size > d
     for j in range(order.size):
         i = order[j]

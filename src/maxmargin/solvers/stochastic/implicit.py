@@ -1,10 +1,11 @@
-"""Implicit (proximal) stochastic updates: each step solves its own example exactly.
+"""Implicit (proximal) stochastic updates: each step minimises the loss of its example with a proximal term.
 
 Solves   min_w ½‖w‖² + Σ C_i max(0, 1 − y_i⟨w, x_i⟩)
-Step     w ← argmin_w  ½‖w − w_t‖² + η J_t(w),   J_t = λ/2 ‖w‖² + the loss of example i, which is
+Step     w ← argmin_w  ½‖w − w_t‖² + η J_t(w),   J_t = λ/2 ‖w‖² + the loss of example i. The solution is
          w ← (w + η g p_i y_i x_i) / (1 + ηλ),   g = clip((1 + ηλ − y_i⟨w, x_i⟩) / (η p_i ‖x_i‖²), 0, 1),  p_i = n λ C_i
-         so g = 0 (already right), g = 1 (the whole subgradient), or just enough to bring the margin to 1
-Rate     η_t = 1/(λt) by default, or another schedule; with γ = ηλ/(1 + ηλ) it is the common stochastic step
+         so g = 0 (the margin is large enough), g = 1 (the whole subgradient), or the g that brings the margin to 1
+Rate     η_t = 1/(λt) by default, or another schedule; with γ = ηλ/(1 + ηλ) the step has the form of
+         parts/stochastic_steps
 Keeps    α_i = the mean of g C_i over the visits: feasible for 1/(λt), and w = w(α)
 Costs    one epoch: O(nnz) time, O(n + d) memory
 After    Kulis, Bartlett, ICML 2010
@@ -26,7 +27,7 @@ from maxmargin.system.compiled import compiled
 
 @dataclass(frozen=True)
 class Implicit:
-    """Proximal steps, one example at a time."""
+    """Stochastic proximal steps, one example at a time."""
 
     name = "implicit"
     state_type = Walk
@@ -39,11 +40,11 @@ class Implicit:
         check_schedule(self.schedule, self.step)
 
     def start(self, problem: Problem, warm: Point | None = None) -> Walk:
-        """At w = 0, or at w(alpha)."""
+        """Start at w = 0, or at w(α) of `warm`."""
         return begin(problem, warm)
 
     def advance(self, problem: Problem, state: Walk, rng: np.random.Generator) -> None:
-        """One epoch, or a part of it."""
+        """Make one epoch, or a part of it."""
         start, stop = state.open(problem, rng, 1, uniform=False)
         t = state.t + np.arange(1, stop - start + 1)
         eta = steps(self.schedule, self.step, problem.mean_C, t)
@@ -56,13 +57,13 @@ class Implicit:
         state.close(start, start + done)
 
     def point(self, problem: Problem, state: Walk) -> Point:
-        """A dual point, with w = w(α)."""
+        """Return the dual point α, with w = w(α)."""
         return stand(problem, state)
 
 
 @compiled
 def walk(rows, y, C, Q, B2, v, a, scale, s, order, start, stop, gamma):
-    """Visit order[start:stop] with the steps gamma, while scale ≥ TINY_SCALE; the number of visits, and the state."""
+    """Visit order[start:stop] with the steps gamma, while scale ≥ TINY_SCALE; return the number of visits, scale, s."""
     n = order.size
     for j in range(stop - start):
         if scale < TINY_SCALE:

@@ -1,8 +1,8 @@
-"""Pegasos: stochastic subgradients in batches, with the step 1/(λt).
+"""Pegasos: stochastic subgradient descent on batches, with the step 1/(λt).
 
 Solves   min_w ½‖w‖² + Σ C_i max(0, 1 − y_i⟨w, x_i⟩)       (in the λ-form, λ = 1/Σ C_i)
 Step     A_t = the next k examples;  w ← (1 − 1/t) w + (N/t) Σ_{i ∈ A_t, m_i < 1} C_i y_i x_i,  N batches an epoch,
-         then, if asked for, back into the ball ‖w‖ ≤ √(Σ C_i) that holds the optimum
+         then, if project=True, w is projected onto the ball ‖w‖ ≤ √(Σ C_i), which contains the optimum
 Batch    k = 1 is stochastic subgradient descent, k = n the subgradient method
 Keeps    α_i = (N/t) C_i · (times i was in a batch with m_i < 1): feasible, and w = w(α)
 Costs    one epoch: O(nnz) time, O(n + d) memory
@@ -27,7 +27,7 @@ from maxmargin.system.values import is_whole
 
 @dataclass(frozen=True)
 class Pegasos:
-    """Batches of subgradients with the step 1/(λt)."""
+    """Pegasos: subgradient steps 1/(λt) on batches of examples."""
 
     name = "pegasos"
     state_type = Walk
@@ -42,13 +42,13 @@ class Pegasos:
             raise ParameterError(f"project={self.project!r} must be true or false")
 
     def start(self, problem: Problem, warm: Point | None = None) -> Walk:
-        """At w = 0, or at w(alpha)."""
+        """Start at w = 0, or at w(α) of `warm`."""
         if self.batch > problem.n:
             raise ParameterError(f"batch={self.batch} must be from 1 to {problem.n}, the number of examples")
         return begin(problem, warm)
 
     def advance(self, problem: Problem, state: Walk, rng: np.random.Generator) -> None:
-        """One epoch, or a part of it."""
+        """Make one epoch, or a part of it."""
         start, stop = state.open(problem, rng, self.batch, uniform=False)
         radius = float(np.sum(problem.C)) if self.project else np.inf
         state.scale, state.s, state.t = walk(
@@ -60,19 +60,19 @@ class Pegasos:
         state.close(start, stop)
 
     def point(self, problem: Problem, state: Walk) -> Point:
-        """A dual point, with w = w(α)."""
+        """Return the dual point α, with w = w(α)."""
         return stand(problem, state)
 
 
 def check_batch(batch: int) -> None:
-    """Refuse a batch that is not a whole number from 1 on."""
+    """Raise ParameterError if `batch` is not a positive integer."""
     if not (is_whole(batch) and batch >= 1):
         raise ParameterError(f"batch={batch!r} must be a whole number from 1 to the number of examples")
 
 
 @compiled
 def walk(rows, y, C, Q, B2, v, a, scale, s, t, order, start, stop, k, hit, radius):
-    """Visit order[start:stop], k examples a step; `radius` is the squared radius of the ball."""
+    """Visit order[start:stop], k examples in each step; `radius` is the squared radius of the ball."""
     batches = -(-order.size // k)
     norm = 0.0
     if radius < np.inf:

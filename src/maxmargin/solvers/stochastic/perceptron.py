@@ -1,11 +1,12 @@
-"""The perceptron: plain, averaged, with a margin.
+"""The perceptron: plain, averaged, or with a margin.
 
 Solves   find (w, b) with y_i(⟨w, x_i⟩ + b) > margin for every i; nothing is regularised
 Step     where y_i(⟨w, x_i⟩ + b) ≤ margin, a mistake:  w ← w + y_i x_i,  b ← b + B² y_i  (B = 1 for a free bias)
-Ends     SEPARATED after an epoch without a mistake; where the classes overlap it never ends
-Output   the last (w, b), or the mean of all, which varies less before the end
-Keeps    α_i, the mistakes made on i, so that w = w(α); a step costs the nonzeros of its row
-Judged   by the certificate of the problem, at the length of (w, b) that is best for it
+Ends     SEPARATED after an epoch without a mistake; if the classes are not separable, it never ends
+Output   the last (w, b), or the mean of all (w, b), which varies less from epoch to epoch
+Keeps    α_i, the number of mistakes on example i, so that w = w(α)
+Costs    a step: the nonzeros of its row
+Gap      the certificate of the problem, with (w, b) scaled to minimise the primal objective
 After    Rosenblatt 1958; Novikoff 1962; Freund, Schapire, Machine Learning 1999 (averages)
 """
 
@@ -30,12 +31,15 @@ from maxmargin.system.compiled import compiled
 from maxmargin.system.values import is_number
 
 OUTPUTS = ("last", "average")
-LENGTH_HALVINGS = 60  # of the bracket in which the best length of (w, b) lies: to the last digits of float64
+LENGTH_HALVINGS = 60  # bisection steps for the best length of (w, b): enough for the precision of float64
 
 
 @dataclass
 class Lessons(Epochs):
-    """w = w(alpha), b = B² Σ αy; `lag` and `lag_alpha` are Σ t y x and Σ t over the mistakes, made at step t."""
+    """The state: α, w = w(α), b = B² Σ αy.
+
+    For the mean, `lag` and `lag_alpha` are Σ t y x and Σ t over the mistakes, where t is the step of a mistake.
+    """
 
     alpha: np.ndarray
     w: np.ndarray
@@ -50,7 +54,7 @@ class Lessons(Epochs):
 
 @dataclass(frozen=True)
 class Perceptron:
-    """A mistake is added to w."""
+    """The perceptron: each misclassified example is added to w."""
 
     name = "perceptron"
     state_type = Lessons
@@ -66,13 +70,13 @@ class Perceptron:
             raise ParameterError(f"output={self.output!r} is not known: choose one of {', '.join(OUTPUTS)}")
 
     def start(self, problem: Problem, warm: Point | None = None) -> Lessons:
-        """At w = 0, or at w(alpha)."""
+        """Start at w = 0, or at w(α) of `warm`."""
         alpha, w, _ = dual_start(problem, warm)
         b = constant(problem) * float(np.sum(alpha * problem.y))
         return Lessons(alpha, w, b, np.zeros_like(w), 0.0, np.zeros_like(alpha))
 
     def advance(self, problem: Problem, state: Lessons, rng: np.random.Generator) -> Status | None:
-        """One epoch, or a part of it."""
+        """Make one epoch, or a part of it."""
         if state.position == 0:
             state.order, state.so_far = rng.permutation(problem.counted), 0
         start = state.position
@@ -91,23 +95,23 @@ class Perceptron:
         return None if state.mistakes else Status.SEPARATED
 
     def point(self, problem: Problem, state: Lessons) -> Point:
-        """The last or the mean (w, b), and its α, at the length that suits the problem."""
+        """Return the last or the mean (w, b) and its α, scaled to the best primal and dual objective."""
         w, b, alpha = state.w, state.b, state.alpha
         if self.output == "average" and state.mistakes and state.t:
             w, b, alpha = w - state.lag / state.t, b - state.lag_b / state.t, alpha - state.lag_alpha / state.t
-        if problem.loss is HARD_MARGIN:  # the certificate finds the lengths
+        if problem.loss is HARD_MARGIN:  # the certificate scales (w, b) and α
             return Point(w, b, alpha)
         length = best_length(problem, w, b)
         return Point(length * w, length * b, within_the_box(problem, alpha))
 
 
 def constant(problem: Problem) -> float:
-    """The square of the constant feature that b is the weight of."""
+    """Return B², the square of the constant feature whose weight is b."""
     return 1.0 if problem.bias == "free" else problem.bias_square
 
 
 def best_length(problem: Problem, w: np.ndarray, b: float) -> float:
-    """The t that minimises P(t w, t b), found by bisection."""
+    """Return the t that minimises P(t w, t b), found by bisection."""
     margins = problem.y * (scores(problem.rows, w, problem.threads) + b)
     norm = 2.0 * problem.norm(w, b)
     if norm <= 0.0:
@@ -118,7 +122,7 @@ def best_length(problem: Problem, w: np.ndarray, b: float) -> float:
 
 
 def within_the_box(problem: Problem, alpha: np.ndarray) -> np.ndarray:
-    """Feasible α in the direction of `alpha`, at the length that is best for the dual."""
+    """Return a feasible multiple of `alpha`, scaled to maximise the dual objective."""
     most = float(np.max(alpha[problem.counted] / problem.C[problem.counted]))
     if not most > 0.0:
         return alpha
@@ -129,7 +133,7 @@ def within_the_box(problem: Problem, alpha: np.ndarray) -> np.ndarray:
 
 @compiled
 def walk(rows, y, B2, margin, alpha, w, b, lag, lag_b, lag_alpha, order, start, stop, t):
-    """Visit order[start:stop] and add each mistake."""
+    """Visit order[start:stop] and add each mistake; return b, lag_b and the number of mistakes."""
     mistakes = 0
     for k in range(start, stop):
         i = order[k]

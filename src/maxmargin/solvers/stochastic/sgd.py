@@ -2,11 +2,11 @@
 
 Solves   min_w ½‖w‖² + Σ C_i ℓ(m_i)
 Step     example i, the next of a shuffled epoch or one drawn at random:  w ← (1 − γ_t) w + γ_t n a_i y_i x_i,
-         a_i = −C_i ℓ′(m_i);  a free bias takes the same step with a feature of size √κ, but is not shrunk, and moves
-         by less than 1 a step: a large first step of b would take w many epochs to undo
-Rate     γ_t = 1/(t₀ + t), which is 1/(λt) in the λ-form. For hinge t₀ = 0; a smooth loss begins at the t₀ from
-         which on a step does not overshoot its own example. Other schedules by name
-Output   the last w; the average of all; or a suffix average, over the epochs since their number was a power of two
+         a_i = −C_i ℓ′(m_i);  a free bias takes the same step as the weight of a feature with value √κ, but is not
+         shrunk, and moves by less than 1 a step: after a large first step of b, w needs many epochs to recover
+Rate     γ_t = 1/(t₀ + t), which is 1/(λt) in the λ-form. For hinge t₀ = 0; for a smooth loss t₀ is the
+         smallest value for which a step does not overshoot its own example. Other schedules are selected by name
+Output   the last w; the average of all; or a suffix average, over the epochs since their number was last a power of two
 Keeps    α_i = the mean of a_i over the visits: feasible for 1/t and shuffled epochs, and w = w(α);
          averaged along with w
 Costs    one epoch: O(nnz) time, O(n + d) memory
@@ -40,12 +40,12 @@ from maxmargin.solvers.takes import EVERY_LOSS, Takes
 from maxmargin.system.compiled import compiled
 
 OUTPUTS = ("last", "average", "suffix")
-KAPPA = 0.1  # κ in mean ‖x‖²: the squared size of the constant feature whose weight is the free bias
+KAPPA = 0.1  # κ, the squared constant feature whose weight is the free bias, as a fraction of mean ‖x‖²
 
 
 @dataclass(frozen=True)
 class Sgd:
-    """Subgradient steps, one example at a time."""
+    """Stochastic (sub)gradient descent, one example at a time."""
 
     name = "sgd"
     state_type = AveragedWalk
@@ -63,12 +63,12 @@ class Sgd:
             raise ParameterError(f"output={self.output!r} is not known: choose one of {', '.join(OUTPUTS)}")
 
     def start(self, problem: Problem, warm: Point | None = None) -> AveragedWalk:
-        """At w = 0, or at w(alpha)."""
+        """Start at w = 0, or at w(α) of `warm`."""
         walk = begin(problem, warm)
         return AveragedWalk(walk.v, walk.a, s=walk.s)
 
     def advance(self, problem: Problem, state: AveragedWalk, rng: np.random.Generator) -> None:
-        """One epoch, or a part of it."""
+        """Make one epoch, or a part of it."""
         start, stop = state.open(problem, rng, 1, uniform=self.sampling == "uniform")
         averaging = self.output != "last"
         if averaging and start == 0 and (state.t == 0 or (self.output == "suffix" and doubled(state, problem))):
@@ -87,7 +87,7 @@ class Sgd:
         state.close(start, start + done)
 
     def point(self, problem: Problem, state: AveragedWalk) -> Point:
-        """A dual point, with w = w(α): the last, or the mean of those that were summed."""
+        """Return the last dual point, or the mean of the summed ones, with w = w(α)."""
         if not state.count:
             return stand(problem, state)
         w, alpha = state.sums()
@@ -95,7 +95,7 @@ class Sgd:
 
 
 def warm_up(problem: Problem) -> float:
-    """t₀: the number of steps after which γ n times the largest curvature of a loss along its row is at most 1."""
+    """Return t₀, the number of steps after which γ n times the largest curvature of a loss along its row is ≤ 1."""
     if not problem.loss.smooth:
         return 0.0
     bend = curvature_bound(problem.loss)
@@ -103,7 +103,7 @@ def warm_up(problem: Problem) -> float:
 
 
 def doubled(state: AveragedWalk, problem: Problem) -> bool:
-    """Whether the epochs so far are a power of two: there a suffix begins, so that it is at least half of the run."""
+    """Return whether the number of epochs is a power of two. A suffix begins then, so it covers ≥ half the run."""
     epochs = state.t // len(problem.counted)
     return epochs & (epochs - 1) == 0
 
@@ -112,7 +112,7 @@ def doubled(state: AveragedWalk, problem: Problem) -> bool:
 def walk(
     rows, y, term, B2, free, reach, v, a, scale, s, b, order, start, stop, gamma, averaging, weight, lag, lag_a, least
 ):
-    """Visit order[start:stop] with the steps gamma, while scale ≥ least; the number of visits, and the state."""
+    """Visit order[start:stop] with the steps gamma, while scale ≥ least; return the number of visits and the state."""
     n = order.size
     for j in range(stop - start):
         if scale < least:
@@ -123,7 +123,7 @@ def walk(
         if gamma[j] < 1.0:
             scale *= 1.0 - gamma[j]
         else:
-            v[:], a[:], s, scale = 0.0, 0.0, 0.0, 1.0  # the first step forgets where it came from
+            v[:], a[:], s, scale = 0.0, 0.0, 0.0, 1.0  # γ = 1: the w before has weight 0
             lag[:], lag_a[:], weight = 0.0, 0.0, 0.0
         if given > 0.0:
             axpy(rows, i, given / scale * y[i], v)

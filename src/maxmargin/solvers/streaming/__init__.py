@@ -1,1 +1,1 @@
-"""Methods for rows that are streamed from disk."""
+"""Solvers for rows streamed from disk."""

@@ -1,7 +1,7 @@
-"""What streaming solvers share: they take the blocks that a stream brings, and step on the rows they hold.
+"""The base class of streaming solvers, which receive blocks of rows and take dual steps on the rows in memory.
 
-A call of `advance` takes one block, if one is there, and some dual steps. A solver differs from another by its trainer:
-which rows it holds, and on which it steps.
+A call of `advance` processes one block, if one has been read, and takes some dual steps. Solvers differ in their
+trainer, which decides which rows stay in memory and which rows take dual steps.
 """
 
 from __future__ import annotations
@@ -23,32 +23,35 @@ from maxmargin.solvers.streaming.state import StreamState, Trainer
 from maxmargin.status import Status
 from maxmargin.system.budget import shown_size
 
-MANY_STEPS = 1 << 20  # more dual steps than a trainer takes at once
+MANY_STEPS = 1 << 20  # more dual steps than a trainer takes in one call
 
 
 class StreamingSolver:
-    """A solver of streamed problems; `reads_blocks` says whether it wants a block file, and waits while it is read."""
+    """A solver of streamed problems.
+
+    `reads_blocks` says whether it reads a block file, written before training, and waits while a block is read.
+    """
 
     name: str
     reads_blocks: bool
     state_type = StreamState
 
     def trainer(self, state: StreamState, rng: np.random.Generator) -> Trainer:
-        """What takes the dual steps."""
+        """Return the trainer, which takes the dual steps."""
         raise NotImplementedError
 
     def start(self, problem: Stream, warm: Point | None = None) -> StreamState:
-        """The state before the first row."""
+        """Return the state before the first row."""
         return StreamState(problem)
 
     def advance(self, problem: Stream, state: StreamState, rng: np.random.Generator) -> Status | None:
-        """Take a block, if one is there, and some dual steps."""
+        """Process one block, if one has been read, and take some dual steps."""
         return self.advance_within(problem, state, rng, np.inf)
 
     def advance_within(
         self, problem: Stream, state: StreamState, rng: np.random.Generator, visits: float
     ) -> Status | None:
-        """The same, with no more than so many visits in all; beyond them rows are read for the certificate alone."""
+        """Advance with at most `visits` visits in the whole run; after them rows are read only for the certificate."""
         trainer = state.trainer = state.trainer or self.trainer(state, rng)
         left = steps_left(state, visits)
         before = time.perf_counter()
@@ -67,7 +70,7 @@ class StreamingSolver:
         return None
 
     def take_in(self, problem: Stream, state: StreamState, block: Block, visits: float) -> None:
-        """Hand rows to the trainer."""
+        """Pass the rows of a block to the trainer."""
         if state.bias_curvature == 0.0 and state.expected == 0.0:
             state.expect(block.rows, block.read / max(problem.source.size, block.read, 1))
         state.meet(block.rows, block.first)
@@ -76,7 +79,7 @@ class StreamingSolver:
         problem.read_bytes = block.read
         left = steps_left(state, visits)
         if problem.passes and left is not None and left < len(block.y):
-            return  # the rows are for the certificate alone
+            return  # these rows serve only the certificate
         try:
             state.trainer.take_in(block)
         except RowTooLongError as error:
@@ -84,23 +87,23 @@ class StreamingSolver:
             raise ParameterError(f"{problem.source.name}: {error} to {shown_size(enough)} or more") from error
 
     def point(self, problem: Stream, state: StreamState) -> Point:
-        """Where the solver stands, α frozen and feasible."""
+        """Return the current point, with a feasible copy of α."""
         self.write_back(state)
         state.freeze()
         return Point(state.w, state.b, state.frozen[: state.n])
 
     def learn(self, problem: Stream, state: StreamState, found: Certified) -> None:
-        """Take what rounding has left between w and w(α) out of w: w(α) of the offered α is known now."""
+        """Remove accumulated rounding errors from w: the pass has recomputed w(α) of the certified α."""
         if problem.offered is not None:
             state.correct(problem.sums[: state.d], problem.point[: state.d])
 
     def write_back(self, state: StreamState) -> None:
-        """Let the state know every α that the trainer holds."""
+        """Copy every α held by the trainer to the state."""
         if state.trainer is not None:
             state.trainer.write_back()
 
     def saved(self, problem: Stream, state: StreamState) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays and numbers of a checkpoint; what was proved is not among them, the next pass proves it anew."""
+        """Return arrays and numbers of a checkpoint. It stores no certificate: the next pass computes one."""
         self.write_back(state)
         state.spell_out()
         arrays = {"w": state.w, "alpha": state.alphas[: state.n], "marks": state.marks[: state.n]}
@@ -113,7 +116,7 @@ class StreamingSolver:
         return arrays, numbers
 
     def restored(self, problem: Stream, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> StreamState:
-        """The state that was saved, if it can be that of a run on this problem."""
+        """Return the saved state. Raises ValueError if it does not fit this problem."""
         state = self.start(problem)
         w, alpha = arrays["w"], arrays["alpha"]
         if not problem.described.features(numbers["input_d"]) <= len(w) <= len(state.all_w):
@@ -134,7 +137,7 @@ class StreamingSolver:
 
 
 def steps_left(state: StreamState, visits: float) -> int | None:
-    """How many dual steps are left; None while there are more than are taken at once."""
+    """Return the number of dual steps left; None if there are more than MANY_STEPS."""
     if visits - state.visited > MANY_STEPS:
         return None
     return max(int(visits) - state.visited, 0)

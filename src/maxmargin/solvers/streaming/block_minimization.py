@@ -1,10 +1,10 @@
-"""Block minimisation: as many rows as fit in memory, several sweeps over them, then the next.
+"""Block minimisation: load as many rows as fit in memory, sweep over them several times, then load the next.
 
 Solves   max_α  Σ d_i(α_i) − ½‖w‖² − b²/(2B²),  as dual_coordinate does, for rows that do not fit in memory
-Split    once, before training: the rows are written to a compressed block file, unless they are in one
-Step     blocks of that file, in a random order that is new in each pass, are loaded until memory is full; then the α of
-         their rows alone are optimised, by sweeps of dual_coordinate with shrinking; then memory is emptied
-Waits    training for the disk, and the disk for training
+Split    once, before training: the rows are written to a compressed block file, unless the input is one
+Step     blocks of that file are loaded until memory is full, in a new random order in each pass; then only the α of
+         their rows are optimised, by sweeps of dual_coordinate with shrinking; then memory is emptied
+Waits    reading and training alternate: neither runs while the other does
 Bias     none, regularised, or free, as in cached_loops
 After    Yu, Hsieh, Chang, Lin, KDD 2010
 """
@@ -26,7 +26,7 @@ from maxmargin.system.values import is_number
 
 @dataclass(frozen=True)
 class BlockMinimization(StreamingSolver):
-    """Sweeps over blocks that fill the memory."""
+    """Block minimisation: sweeps over blocks of rows that fill the memory."""
 
     sweeps: int = 10
 
@@ -37,19 +37,19 @@ class BlockMinimization(StreamingSolver):
         check_sweeps(self.sweeps)
 
     def trainer(self, state: StreamState, rng: np.random.Generator) -> BlockTrainer:
-        """What works on a state."""
+        """Return a trainer for a state."""
         return BlockTrainer(state, rng, self.sweeps)
 
 
 class BlockTrainer(Holder):
-    """Fills its memory, optimises, empties it."""
+    """Fills its cache with rows, optimises their α, and empties the cache."""
 
     def __init__(self, state: StreamState, rng: np.random.Generator, sweeps: int) -> None:
         super().__init__(state, rng)
         self.sweeps = sweeps
 
     def take_in(self, block: Block) -> None:
-        """Rows that were loaded; if there is no room for them, those that are here have their turn first."""
+        """Add the rows of a block; if the cache is full, first optimise and remove the rows in it."""
         cache = self.cache_for(block)
         if not cache.has_room(block.rows):
             self.optimise()
@@ -57,29 +57,29 @@ class BlockTrainer(Holder):
         cache.take_in(block, self.state.variables, self.rng)
 
     def steps_for(self, rows: int) -> int:
-        """None: all is done when memory is full."""
+        """Return 0: steps are taken only when memory is full."""
         return 0
 
     def work(self, steps: int | None = None) -> None:
-        """Nothing, until memory is full."""
+        """Do nothing: steps are taken only when memory is full."""
 
     def end_pass(self) -> None:
-        """The rows of the last blocks have their turn."""
+        """Optimise the rows of the last blocks and empty the cache."""
         self.optimise()
         self.make_room()
 
     def make_room(self) -> None:
-        """Empty the memory."""
+        """Empty the cache."""
         self.give_up(np.zeros(self.cache.count if self.cache else 0, dtype=np.bool_))
 
     def give_up(self, wanted: np.ndarray) -> None:
-        """Keep the rows that are wanted."""
+        """Keep the `wanted` rows of the cache and remove the others."""
         if self.cache is not None:
             self.evicted += len(wanted) - int(np.sum(wanted))
             self.cache.keep(wanted, self.state.variables)
 
     def optimise(self) -> None:
-        """Sweeps over the rows in memory, and over ever fewer of them."""
+        """Sweep over the rows in memory several times, with shrinking."""
         cache, state = self.cache, self.state
         if cache is None or cache.count == 0:
             return
@@ -101,6 +101,6 @@ class BlockTrainer(Holder):
 
 
 def check_sweeps(sweeps: int) -> None:
-    """At least one."""
+    """Raise ParameterError if `sweeps` is not a positive integer."""
     if not (is_number(sweeps) and 1 <= sweeps < np.inf and sweeps == int(sweeps)):
         raise ParameterError(f"sweeps={sweeps!r} must be a whole number, 1 or above")

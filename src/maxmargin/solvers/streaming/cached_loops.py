@@ -1,14 +1,14 @@
 """Dual cached loops: training while the file is read.
 
 Solves   max_α  Σ d_i(α_i) − ½‖w‖² − b²/(2B²),  as dual_coordinate does, for rows that do not fit in memory
-Loops    a reader streams the rows of the file, again and again, into a cache of bounded size; a trainer takes dual
-         steps on rows of the cache, picked at random, and one on every row as it comes; more steps in the cache
-         while they gain as much as rows that come, fewer, or none while there are no new rows, while they do not
-Evicts   a row at a bound that is held there by a gradient beyond ±ε, since it would not move (cached_steps): the cache
-         neither clogs nor empties, and holds the rows closest to moving. If there is no room for what the reader
-         brings, rows are thrown out at random; evict="random" does nothing else
-Keeps    w = Σ α_i y_i x_i after every step, α of all examples, whether in the cache or not
-Bias     none, regularised, or free: then the centre of a regularised one moves, as in dual_coordinate
+Loops    a reader streams the rows of the file, pass after pass, into a cache of bounded size; a trainer takes one dual
+         step on every row that arrives, and steps on random rows of the cache. The number of steps in the cache grows
+         while they gain as much as steps on arriving rows; otherwise it falls, and the trainer waits for new rows
+Evicts   a row whose α is at a bound with a gradient beyond ±ε, since it would not move (cached_steps): the cache
+         neither clogs nor empties, and holds the rows most likely to move. If there is no room for arriving rows,
+         random rows are evicted; with evict="random" this is the only rule
+Keeps    w = Σ α_i y_i x_i after every step, and the α of all examples, in the cache or not
+Bias     none, regularised, or free: a free bias is a regularised one with a moving centre, as in dual_coordinate
 Costs    a step: one row
 After    Matsushima, Vishwanathan, Smola, KDD 2012
 """
@@ -29,20 +29,20 @@ from maxmargin.solvers.streaming.state import Holder, StreamState
 
 EVICTIONS = ("active", "random")
 # benchmarks/results/outofcore.md was measured with these values.
-CROWDED = 0.9  # of the cache: ε shrinks while more is in use
-VALUES_AT_ONCE = 200_000  # stored values visited before the trainer looks whether the reader has brought a block
+CROWDED = 0.9  # ε shrinks while more than this fraction of the cache is in use
+VALUES_AT_ONCE = 200_000  # stored values visited before the trainer checks whether a block has been read
 FIRST_STEPS_PER_ROW = 2.0  # dual steps in the cache for each row that is read; more while the trainer waits for rows
-LEAST_STEPS_PER_ROW = 0.125  # where steps in the cache gain little
-MOST_STEPS_PER_ROW = 8.0  # where they gain much
-STEPS_FACTOR = 1.1  # by which the steps per row grow or shrink with every block
-TRAINER_COST_OF_ROW = 2.0  # what a row that comes costs the trainer, in steps in the cache
-WHOLE_COST_OF_ROW = 4.0  # the same with reading, parsing and the certificate
-WEIGHT_OF_LAST = 0.1  # of the last block in the mean gain of a step
+LEAST_STEPS_PER_ROW = 0.125  # if steps in the cache gain little
+MOST_STEPS_PER_ROW = 8.0  # if steps in the cache gain much
+STEPS_FACTOR = 1.1  # factor by which the steps per row grow or shrink with every block
+TRAINER_COST_OF_ROW = 2.0  # cost of an arriving row for the trainer, in units of a step in the cache
+WHOLE_COST_OF_ROW = 4.0  # the cost including reading, parsing and the certificate, in the same units
+WEIGHT_OF_LAST = 0.1  # weight of the last block in the running mean of the gain of a step
 
 
 @dataclass(frozen=True)
 class CachedLoops(StreamingSolver):
-    """Dual steps on the rows of a cache, which a reader fills."""
+    """Dual cached loops: dual steps on the rows of a cache that a reader fills."""
 
     evict: str = "active"
 
@@ -54,12 +54,12 @@ class CachedLoops(StreamingSolver):
             raise ParameterError(f"evict={self.evict!r} is not known: choose one of {', '.join(EVICTIONS)}")
 
     def trainer(self, state: StreamState, rng: np.random.Generator) -> CacheTrainer:
-        """What works on a state."""
+        """Return a trainer for a state."""
         return CacheTrainer(state, rng, self.evict == "active")
 
 
 class CacheTrainer(Holder):
-    """The trainer, with its cache."""
+    """The trainer of cached_loops: takes dual steps on arriving rows and on rows of its cache."""
 
     def __init__(self, state: StreamState, rng: np.random.Generator, active: bool) -> None:
         super().__init__(state, rng)
@@ -70,11 +70,11 @@ class CacheTrainer(Holder):
 
     @property
     def busy(self) -> bool:
-        """Whether steps in the cache gain so much that those who read should not have this core to themselves."""
+        """Whether steps in the cache gain enough to share the core with the reader, instead of waiting for rows."""
         return self.fill > 0.0 and WHOLE_COST_OF_ROW * self.from_held >= self.from_coming
 
     def take_in(self, block: Block) -> None:
-        """Rows that the reader brings."""
+        """Take a dual step on the rows of a block that are not in the cache, and add those that may move to it."""
         state, cache, count = self.state, self.cache_for(block), len(block.y)
         cache.shrink(state.room_for_rows(), state.variables, self.rng)
         wanted = np.empty(count, dtype=np.bool_)
@@ -87,14 +87,14 @@ class CacheTrainer(Holder):
         self.evicted += cache.take_in(block, state.variables, self.rng, wanted)
 
     def steps_for(self, rows: int) -> int:
-        """How many dual steps go with so many rows that were read: more while they gain more than those rows did."""
+        """Return the number of steps in the cache for `rows` rows read: more while they gain more than these rows."""
         more = TRAINER_COST_OF_ROW * self.from_held > self.from_coming
         per_row = self.per_row * (STEPS_FACTOR if more else 1.0 / STEPS_FACTOR)
         self.per_row = min(max(per_row, LEAST_STEPS_PER_ROW), MOST_STEPS_PER_ROW)
         return int(self.per_row * rows)
 
     def work(self, steps: int | None = None) -> None:
-        """Take dual steps on the rows of the cache: so many, or for some milliseconds."""
+        """Take `steps` dual steps on rows of the cache, or if None as many as take some milliseconds."""
         cache, state = self.cache, self.state
         if cache is None or cache.count == 0 or steps == 0:
             return
@@ -114,7 +114,7 @@ class CacheTrainer(Holder):
             self.sweep = 0
 
     def take_steps(self, cache: RowCache, steps: int) -> float:
-        """So many dual steps; what they gained. Without active eviction no cache is crowded, and ε stays ∞."""
+        """Take dual steps and return their gain. Without active eviction the cache is never crowded, and ε = ∞."""
         state, crowded = self.state, int((CROWDED if self.active else 1.0) * cache.limit)
         fill = cache.count, cache.live, crowded
         state.b, state.s, cache.count, cache.live, epsilon, largest, gained = visit(
@@ -126,4 +126,4 @@ class CacheTrainer(Holder):
         return float(gained)
 
     def end_pass(self) -> None:
-        """Nothing: the trainer knows no passes."""
+        """Do nothing: the trainer does not depend on passes."""

@@ -1,9 +1,10 @@
-"""The dual steps of cached_loops, compiled: on rows as they come, and on rows of the cache, picked at random.
+"""The dual steps of cached_loops, compiled: on arriving rows, and on random rows of the cache.
 
 Step     α_i ← the best value of α_i alone,  m = y_i(⟨w, x_i⟩ + b),  G = m − d_i′(α_i)
-Keeps    w, b = c + B² s and s = Σ α_i y_i, after every step; the gain Σ |Δα_i G_i|, about that of the dual objective
-Evicts   a row at a bound that is held there by more than ε. ε shrinks with each step in a crowded cache, and grows in
-         one that is not, up to the largest |G| of the last round
+Keeps    w, b = c + B² s and s = Σ α_i y_i, after every step; the gain Σ |Δα_i G_i|, which approximates that of the dual
+         objective
+Evicts   a row whose α is at a bound with a gradient beyond ±ε. Each step shrinks ε if the cache is crowded, and
+         increases it otherwise, up to the largest |G| of the last round
 After    Matsushima, Vishwanathan, Smola, KDD 2012
 """
 
@@ -21,12 +22,12 @@ from maxmargin.system.compiled import compiled
 from maxmargin.system.prefetch import prefetch
 from maxmargin.system.splitmix import draw_below
 
-EPSILON_FACTOR = 0.9  # of ε after a step in a crowded cache; one over it after a step in another
-LEAST_EPSILON = 1e-12  # above 0, from where ε could not grow again
+EPSILON_FACTOR = 0.9  # ε is multiplied by this in each step with a crowded cache, and divided by it otherwise
+LEAST_EPSILON = 1e-12  # positive, since ε = 0 could not grow again
 
 
 class Eviction(NamedTuple):
-    """The rule of eviction: ε, its ceiling from the last round, and the largest |G| of this one. ε = ∞ evicts none."""
+    """The eviction rule: ε, its ceiling from the last round, and the largest |G| of this round. ε = ∞ evicts no row."""
 
     epsilon: float = np.inf
     ceiling: float = np.inf
@@ -35,7 +36,7 @@ class Eviction(NamedTuple):
 
 @compiled
 def stepped(rows, k, y, a, m, Q, term, B2, w, b, s):
-    """The best α of row k, alone, and b and s with it; w has changed."""
+    """Return the best value of α for row k alone, with the new b and s; w changes in place."""
     new = best(term, 0, a, m, Q + B2)
     change = (new - a) * y
     if change != 0.0:
@@ -45,7 +46,7 @@ def stepped(rows, k, y, a, m, Q, term, B2, w, b, s):
 
 @compiled
 def arrive(block, wanted, variables, term, B2, w, b, s, eviction):
-    """A dual step on every row that comes and is not in the cache; those that would not move need not be held."""
+    """Take a dual step on every arriving row that is not in the cache; set `wanted` to the rows worth caching."""
     rows, y, largest, gained = block.rows, block.y, eviction.largest, 0.0
     for k in range(y.size):
         i = block.first + k
@@ -67,7 +68,7 @@ def arrive(block, wanted, variables, term, B2, w, b, s, eviction):
 
 @compiled
 def adjusted(epsilon, ceiling, largest, crowded):
-    """Epsilon, smaller while the cache is crowded (in the first round, than what was seen), larger while it is not."""
+    """Return the new ε: smaller if the cache is crowded, else larger. Where ε = ∞ it shrinks from the largest |G|."""
     if crowded:
         return max(EPSILON_FACTOR * (epsilon if epsilon < np.inf else largest), LEAST_EPSILON)
     return min(epsilon / EPSILON_FACTOR, ceiling)
@@ -75,9 +76,9 @@ def adjusted(epsilon, ceiling, largest, crowded):
 
 @compiled
 def visit(slots, variables, term, B2, w, b, s, fill, eviction, steps, seed):
-    """Dual steps on rows picked at random; those that would not move are thrown out."""
+    """Take dual steps on random rows of the cache, and evict rows that would not move."""
     rows, y, Q = slots.rows, slots.y, slots.Q
-    alpha = slots.alpha  # alone, since it is written to: see Slots
+    alpha = slots.alpha  # taken by name, since it is written to: see Slots
     count, live, crowded = fill
     epsilon, ceiling, largest = eviction
     state, gained = np.uint64(seed), 0.0

@@ -1,8 +1,8 @@
-"""The dual variables of all examples of a data set: a mark each in memory, and a number each that may be in a file.
+"""The dual variables of all examples: for each a mark in memory, and a number that may be in a file.
 
-The mark says whether the row is held somewhere (so that none is held twice, with an α of its own each), whether it is
-positive, and whether α is at an end of its box: then the number is not looked at. Rows that are thrown out of memory
-are mostly at an end, so that few of them cost a page of the file.
+The mark says whether the row is cached (so that no row is cached twice, with two values of α), whether its label is
+positive, and whether α is at a bound of its box. If it is, the number is not read. Most evicted rows are at a bound,
+so few of them access a page of the file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ENDS = np.uint8(AT_ZERO | AT_TOP)
 
 
 class Variables(NamedTuple):
-    """Marks, numbers, the upper end of the box, and how many numbers here and there were written."""
+    """Marks, numbers, the upper bound of the box, and the count of numbers written in random order."""
 
     marks: np.ndarray
     numbers: np.ndarray
@@ -31,12 +31,12 @@ class Variables(NamedTuple):
 
 
 def variables_of(marks: np.ndarray, numbers: np.ndarray, top: float) -> Variables:
-    """With nothing written yet."""
+    """Return Variables with no writes counted."""
     return Variables(marks, numbers, float(top), np.zeros(1, dtype=np.int64))
 
 
 def in_file(size: int, kind: type, what: str) -> np.ndarray:
-    """So many zeros in a file without a name, with its room on the disk: one that is full is an error now, no crash."""
+    """Return `size` zeros in a temporary file whose disk space is allocated now: a full disk raises an error here."""
     needed = size * np.dtype(kind).itemsize
     try:
         with tempfile.TemporaryFile() as file:
@@ -51,7 +51,7 @@ def in_file(size: int, kind: type, what: str) -> np.ndarray:
 
 
 def spelt_out(variables: Variables, part: slice) -> np.ndarray:
-    """Α of a part of the examples, as numbers."""
+    """Return the α of a part of the examples."""
     marks, alpha = variables.marks[part], variables.numbers[part].copy()
     alpha[marks & AT_ZERO > 0] = 0.0
     alpha[marks & AT_TOP > 0] = variables.top
@@ -60,7 +60,7 @@ def spelt_out(variables: Variables, part: slice) -> np.ndarray:
 
 @kernel
 def get(variables, i):
-    """Α of example i."""
+    """Return α of example i."""
     mark = variables.marks[i]
     if mark & AT_ZERO:
         return 0.0
@@ -69,7 +69,7 @@ def get(variables, i):
 
 @kernel
 def put(variables, i, alpha):
-    """Let α of example i be that."""
+    """Set α of example i."""
     mark = variables.marks[i] & ~ENDS
     if alpha == 0.0:
         variables.marks[i] = mark | AT_ZERO
@@ -83,6 +83,6 @@ def put(variables, i, alpha):
 
 @compiled
 def put_all(variables, examples, alpha):
-    """The same for many."""
+    """Set α of several examples."""
     for k in range(examples.size):
         put(variables, examples[k], alpha[k])

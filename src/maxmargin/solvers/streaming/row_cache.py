@@ -1,4 +1,4 @@
-"""Some rows of a larger data set, held in a bounded memory, with all that a dual solver needs of them."""
+"""A cache of rows of a larger data set, in bounded memory, with the label, ‖x‖² and α of each row."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from maxmargin.solvers.streaming.row_pool import close_holes, empty_pool, places
 from maxmargin.solvers.streaming.row_slots import SLOT, Slots, drop_any, drop_others, hold
 from maxmargin.system.buffers import release, reserved
 
-SLACK = 8  # one part of so many is made free at once
+SLACK = 8  # an eighth of the cache is freed at once
 
 
 class RowTooLongError(ParameterError):
-    """A row that does not fit; `size` is how many bytes it takes."""
+    """A row does not fit into the cache; `size` is its size in bytes."""
 
     def __init__(self, text: str, size: int) -> None:
         super().__init__(text)
@@ -24,7 +24,7 @@ class RowTooLongError(ParameterError):
 
 
 class RowCache:
-    """Rows in at most `limit` bytes; the memory is taken as it is needed."""
+    """Rows in at most `limit` bytes; memory is allocated as needed."""
 
     def __init__(self, limit: int, like: Rows, huge: bool = False) -> None:
         self.limit = limit
@@ -32,10 +32,10 @@ class RowCache:
         slots, rows = limit // SLOT, self.room_like(like, huge)
         y, Q, alpha = (reserved(slots, np.float64, huge) for _ in range(3))
         self.slots = Slots(rows, reserved(slots, np.int64, huge), y, Q, alpha)
-        self.push_together()  # so that its code is there before memory is full
+        self.push_together()  # so that it is compiled before memory is full
 
     def room_like(self, like: Rows, huge: bool) -> Spans | Dense:
-        """Room for rows that are stored like these."""
+        """Return empty storage for rows in the format of `like`."""
         kind = like.values.dtype
         if isinstance(like, Dense):
             d = like.values.shape[1]
@@ -47,11 +47,11 @@ class RowCache:
 
     @property
     def fill(self) -> float:
-        """What part of its memory is in use."""
+        """The fraction of its memory that is in use."""
         return self.live / self.limit
 
     def accepts(self, rows: Rows) -> bool:
-        """Whether they are stored as those that are here."""
+        """Return whether `rows` have the format of the cached rows."""
         held = self.slots.rows
         if rows.values.dtype != held.values.dtype:
             return False
@@ -62,14 +62,14 @@ class RowCache:
     def take_in(
         self, block: Block, variables: Variables, rng: np.random.Generator, wanted: np.ndarray | None = None
     ) -> int:
-        """Hold the rows of a block too, in the place of others if need be; how many those were.
+        """Add the `wanted` rows of a block, evicting random rows if necessary; return the number of evicted rows.
 
-        Of those that are not wanted only the labels are noted.
+        For the other rows only the labels are stored.
         """
         rows, y, first, _ = block
         wanted = np.ones(len(y), dtype=np.bool_) if wanted is None else wanted
         ends, evicted, start = np.cumsum(np.where(wanted, self.sizes_of(rows), 0)), 0, 0
-        while start < len(y):  # short rows take more memory here than in a block: then some at a time
+        while start < len(y):  # short rows take more memory here than in a block: add them in parts
             before = int(ends[start - 1]) if start else 0
             stop = max(int(np.searchsorted(ends, before + self.limit // 2, side="right")), start + 1)
             needed = int(ends[stop - 1]) - before
@@ -81,7 +81,7 @@ class RowCache:
         return evicted
 
     def check_fits(self, size: int, row: int) -> None:
-        """Refuse a row that would take more than half of the cache."""
+        """Raise RowTooLongError if a row would take more than half of the cache."""
         if size > self.limit // 2:
             raise RowTooLongError(
                 f"row {row} (counted from 0) takes {size:,} bytes, more than half of the {self.limit:,} for rows: "
@@ -90,14 +90,14 @@ class RowCache:
             )
 
     def free(self, needed: int, variables: Variables, rng: np.random.Generator) -> int:
-        """Give rows up for others that take so many bytes, at most half of all; how many those were."""
+        """Evict random rows to make room for `needed` bytes, at most half of the limit; return the number of rows."""
         if self.live + needed <= self.limit:
             return 0
         room = min(self.limit - needed, self.limit - self.limit // SLACK)
         return self.give_up(max(room, 0), variables, rng)
 
     def hold(self, block: Block, wanted: np.ndarray, variables: Variables) -> None:
-        """Hold the wanted rows of a block, for which there is room."""
+        """Add the wanted rows of a block, for which there is enough room."""
         held = 0
         for _ in range(2):
             fill = self.count, self.used, self.live
@@ -109,34 +109,34 @@ class RowCache:
         raise AssertionError(f"no place for row {block.first + held}, though {self.limit - self.live:,} bytes are")
 
     def sizes_of(self, rows: Rows) -> np.ndarray:
-        """How many bytes each of these rows would take."""
+        """Return the size in bytes of each of these rows in the cache."""
         values = 1 if isinstance(rows, Dense) else places_of(row_lengths(rows))
         return np.broadcast_to(SLOT + self.width * values, count_rows(rows))
 
     def has_room(self, rows: Rows) -> bool:
-        """Whether they fit beside those that are here."""
+        """Return whether `rows` fit into the cache without evictions."""
         return bool(self.live + int(np.sum(self.sizes_of(rows))) <= self.limit)
 
     def give_up(self, room: int, variables: Variables, rng: np.random.Generator) -> int:
-        """Give rows up at random until the rest takes no more than so many bytes."""
+        """Evict random rows until the others take at most `room` bytes; return the number of evicted rows."""
         before = self.count
         seed = rng.integers(1 << 62)
         self.count, self.live = drop_any(self.slots, variables, self.count, self.live, room, seed)
         return before - self.count
 
     def keep(self, wanted: np.ndarray, variables: Variables) -> None:
-        """Give up all rows but those that are wanted."""
+        """Remove all rows except the wanted ones."""
         self.count, self.live = drop_others(self.slots, variables, self.count, self.live, wanted)
         self.push_together()
 
     def push_together(self) -> None:
-        """Close the holes in the pool."""
+        """Compact the pool."""
         rows = self.slots.rows
         if isinstance(rows, Spans):
             self.used = close_holes(rows, np.argsort(rows.start[: self.count]))
 
     def shrink(self, limit: int, variables: Variables, rng: np.random.Generator) -> None:
-        """Make do with less memory from now on."""
+        """Reduce the memory of the cache to `limit` bytes, if that is less."""
         if limit < self.limit:
             self.limit = limit
             self.give_up(limit - limit // SLACK, variables, rng)
@@ -149,5 +149,5 @@ class RowCache:
                 release(rows.values.reshape(-1), self.count * rows.values.shape[1])
 
     def write_back(self, variables: Variables, slots: slice) -> None:
-        """Let the variables know what α has become of the rows in these slots."""
+        """Copy the α of the rows in these slots to `variables`."""
         put_all(variables, self.slots.example[: self.count][slots], self.slots.alpha[: self.count][slots])

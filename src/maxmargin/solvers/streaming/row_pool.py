@@ -1,9 +1,9 @@
-"""A pool of sparse rows, each of which may be given up at any time, so that another can have its place.
+"""A memory pool of sparse rows. Any row can be removed at any time, and its memory is reused for other rows.
 
-A row takes as many places as it has values, rounded up: to a multiple of four while it is short, by an eighth at most
-where it is long. So there are few sizes, and what one row gives up serves the next of its size. The free places of a
-size are chained: `free` has the first, in fours, and the first index of each names the next. Only where none has the
-right size and the end of the pool is reached must the rows be pushed together.
+A row takes one place for each value, rounded up: to a multiple of four for short rows, by at most an eighth for long
+ones. So there are few sizes, and a freed place is reused by the next row of the same size. The free places of a size
+form a linked list: `free` holds the first, divided by four, and the first index of each holds the next. The pool is
+compacted only if no free place has the right size and the end of the pool is reached.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NOWHERE = -1
 
 
 def empty_pool(places: int, rows: int, values: type, indices: type, huge: bool = False) -> Spans:
-    """Room for so many values and rows."""
+    """Return an empty pool for `places` values and `rows` rows."""
     start, stop = (reserved(rows, np.int64, huge) for _ in range(2))
     free = np.full(SIZES, NONE, dtype=np.int64)
     return Spans(reserved(places, values, huge), reserved(places, indices, huge), start, stop, free)
@@ -30,7 +30,7 @@ def empty_pool(places: int, rows: int, values: type, indices: type, huge: bool =
 
 @compiled
 def size_of(length):
-    """How many places a row of that length takes, and which of the sizes that is."""
+    """Return the number of places of a row of that length, and the index of this size."""
     if length <= SHORT:
         fours = (length + FOUR - 1) // FOUR
         return fours * FOUR, fours
@@ -42,7 +42,7 @@ def size_of(length):
 
 @compiled
 def places_of(lengths):
-    """How many places rows of these lengths take."""
+    """Return the number of places of rows of these lengths."""
     places = np.empty(lengths.size, dtype=np.int64)
     for i in range(lengths.size):
         places[i] = size_of(lengths[i])[0]
@@ -51,7 +51,7 @@ def places_of(lengths):
 
 @kernel
 def find_place(indices, free, length, used, most):
-    """Where a row of that length can go, and how much of the pool is used then, which must not be more than `most`."""
+    """Return a place for a row of that length, or NOWHERE, and the used size of the pool then, at most `most`."""
     places, size = size_of(length)
     first = free[size]
     if first != NONE and used <= most:
@@ -62,7 +62,7 @@ def find_place(indices, free, length, used, most):
 
 @kernel
 def vacate(indices, free, start, stop):
-    """Let others have the place of the row that was there."""
+    """Add the place of a removed row to the free list of its size."""
     if start < stop:
         size = size_of(stop - start)[1]
         indices[start] = free[size]
@@ -71,7 +71,7 @@ def vacate(indices, free, start, stop):
 
 @compiled
 def close_holes(pool, order):
-    """Push the rows together, in the order in which they lie; how much of the pool is used then."""
+    """Compact the pool, with rows in `order` of their position; return the used size."""
     to = 0
     for k in order:
         start, length = pool.start[k], pool.stop[k] - pool.start[k]

@@ -1,15 +1,16 @@
 """The slots of a row cache, for compiled code.
 
-A row has a slot: which example it is, its label ±1, ‖x‖², its α. Slots are 0, 1, ..., count − 1; when one is given up,
-the last row moves there. The values of sparse rows lie in a pool, dense rows in their slots. Five verbs hide which:
+Each row has a slot, which stores the number of its example, its label ±1, ‖x‖² and α. Slots are numbered 0, 1, ...,
+count − 1; when a row is removed, the last row moves to its slot. The values of sparse rows are in a pool, those of
+dense rows in their slots. Five functions hide the difference:
 
-    place(rows, coming, i, used, room)   where row i of a block can go, and how much of the pool is used then
-    copy_in(rows, k, coming, i, to)      copy it there, as row k
-    leave(rows, k)                       give up the place of row k
-    relocate(rows, k, last)              put row `last` in the place of row k
-    weight(rows, k)                      how many bytes row k takes
+    place(rows, coming, i, used, room)   a place for row i of the block `coming`, and the used size of the pool then
+    copy_in(rows, k, coming, i, to)      copy row i of the block to that place, as row k
+    leave(rows, k)                       free the place of row k
+    relocate(rows, k, last)              move row `last` to slot k
+    weight(rows, k)                      size of row k in bytes
 
-The dual variables of the data set (see dual_variables) say which examples are held, and keep α of the others.
+The dual variables of the data set (see dual_variables) mark the cached examples, and store α of the others.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from maxmargin.solvers.streaming.row_pool import NOWHERE, find_place, size_of, v
 from maxmargin.system.compiled import compiled, holds, inlined, kernel
 from maxmargin.system.splitmix import draw_below
 
-SLOT = 64  # bytes of a row beside its values
+SLOT = 64  # bytes of a row besides its values
 
 
 class Slots(NamedTuple):
-    """What is in each slot.
+    """The arrays of the slots: row, example number, label, ‖x‖² and α.
 
-    Compiled code takes a field that it writes to by its name, alone: `slots.alpha[k] = a`, or `alpha = slots.alpha`.
+    Compiled code must take a field that it writes to by its name: `slots.alpha[k] = a`, or `alpha = slots.alpha`.
     After `rows, ..., alpha = slots` Numba 0.68 does not see that `alpha` belongs to an argument, and in a function with
     inlined verbs it removes writes to it as dead code.
     """
@@ -43,7 +44,7 @@ class Slots(NamedTuple):
 
 
 def place(rows: Any, coming: Any, i: int, used: int, room: int) -> tuple[int, int]:
-    """Where row i of a block can go, or NOWHERE, and how much of the pool is used then, in compiled code."""
+    """Return a place for row i of a block, or NOWHERE, and the used size of the pool then, in compiled code."""
     raise NotImplementedError("place works inside compiled functions only")
 
 
@@ -53,17 +54,17 @@ def copy_in(rows: Any, k: int, coming: Any, i: int, to: int) -> None:
 
 
 def leave(rows: Any, k: int) -> None:
-    """Let others have the place of row k, in compiled code."""
+    """Free the place of row k, in compiled code."""
     raise NotImplementedError("leave works inside compiled functions only")
 
 
 def relocate(rows: Any, k: int, last: int) -> None:
-    """Put row `last` in the place of row k, in compiled code."""
+    """Move row `last` to slot k, in compiled code."""
     raise NotImplementedError("relocate works inside compiled functions only")
 
 
 def weight(rows: Any, k: int) -> int:
-    """How many bytes row k takes, in compiled code."""
+    """Return the size of row k in bytes, in compiled code."""
     raise NotImplementedError("weight works inside compiled functions only")
 
 
@@ -114,7 +115,7 @@ def _weight(rows, k):
 
 @kernel
 def width(values, indices):
-    """Bytes of a value with its index."""
+    """Return the bytes of a value and its index."""
     return values.itemsize + indices.itemsize
 
 
@@ -127,13 +128,16 @@ def copy_dense(x, z):
 
 @kernel
 def set_span(starts, stops, k, start, stop):
-    """Note where a sparse row is."""
+    """Store the start and stop of a sparse row."""
     starts[k], stops[k] = start, stop
 
 
 @compiled
 def hold(slots, variables, fill, limit, block, wanted, begin):
-    """Hold the wanted rows of a block that are not held yet, from `begin` on; where it ended, for want of a place."""
+    """Cache the wanted rows of a block that are not cached yet, from row `begin` on.
+
+    Return the new fill, and the first row for which there is no place, or the number of rows.
+    """
     count, used, live = fill
     rows = slots.rows
     coming = block.rows
@@ -156,7 +160,7 @@ def hold(slots, variables, fill, limit, block, wanted, begin):
 
 @compiled
 def drop(slots, variables, k, count):
-    """Give up the row in slot k: its α is kept, and the last row moves to its slot."""
+    """Remove the row in slot k: store its α in `variables`, move the last row to its slot, return the new count."""
     i, last = slots.example[k], count - 1
     put(variables, i, slots.alpha[k])
     variables.marks[i] &= ~HELD
@@ -170,7 +174,7 @@ def drop(slots, variables, k, count):
 
 @compiled
 def drop_any(slots, variables, count, live, room, seed):
-    """Give up rows at random until those that are left take no more than `room` bytes."""
+    """Remove random rows until the others take at most `room` bytes."""
     state = np.uint64(seed)
     while count > 0 and live > room:
         state, k = draw_below(state, count)
@@ -181,7 +185,7 @@ def drop_any(slots, variables, count, live, room, seed):
 
 @compiled
 def drop_others(slots, variables, count, live, wanted):
-    """Give up the rows that are not wanted, the last first: whatever moves to a slot has been looked at."""
+    """Remove the rows that are not wanted, last row first, so that a row that moves has already been checked."""
     for k in range(count - 1, -1, -1):
         if not wanted[k]:
             live -= weight(slots.rows, k)

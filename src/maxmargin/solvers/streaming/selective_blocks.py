@@ -1,8 +1,8 @@
 """Selective block minimisation: the most informative rows of past blocks stay in memory.
 
 Solves   max_α  Σ d_i(α_i) − ½‖w‖² − b²/(2B²),  as block_minimization does
-Keeps    in a part of the memory, of all rows that were in it those whose margin is closest to 1; the other part is
-         filled with blocks, and all of it is swept over
+Keeps    the rows of past blocks whose margin is closest to 1, in the fraction `keep` of the memory. The rest of the
+         memory is filled with blocks; sweeps visit all rows in memory
 After    Chang, Roth, KDD 2011
 """
 
@@ -24,7 +24,7 @@ from maxmargin.system.values import is_number
 
 @dataclass(frozen=True)
 class SelectiveBlocks(StreamingSolver):
-    """Sweeps over blocks, and over what was kept of earlier ones."""
+    """Selective block minimisation: sweeps over new blocks and over rows kept from earlier ones."""
 
     sweeps: int = 10
     keep: float = 0.5
@@ -38,19 +38,19 @@ class SelectiveBlocks(StreamingSolver):
             raise ParameterError(f"keep={self.keep!r} must be above 0 and below 1: a part of the memory")
 
     def trainer(self, state: StreamState, rng: np.random.Generator) -> SelectiveTrainer:
-        """What works on a state."""
+        """Return a trainer for a state."""
         return SelectiveTrainer(state, rng, self.sweeps, self.keep)
 
 
 class SelectiveTrainer(BlockTrainer):
-    """A BlockTrainer that does not forget everything."""
+    """A BlockTrainer that keeps some rows of past blocks in its cache."""
 
     def __init__(self, state: StreamState, rng: np.random.Generator, sweeps: int, part: float) -> None:
         super().__init__(state, rng, sweeps)
         self.part = part
 
     def make_room(self) -> None:
-        """Keep the rows closest to the margin, in a part of the memory."""
+        """Keep the rows whose margin is closest to 1, in the fraction `part` of the memory."""
         cache, state = self.cache, self.state
         if cache is None or cache.count == 0:
             return
@@ -64,7 +64,7 @@ class SelectiveTrainer(BlockTrainer):
 
 @compiled
 def measure(rows, y, w, b, distances, sizes):
-    """|m − 1| of every row, and how many bytes it takes."""
+    """Write |m − 1| of every row into `distances` and its bytes into `sizes`."""
     for k in range(distances.size):
         distances[k] = abs(y[k] * (dot(rows, k, w) + b) - 1.0)
         sizes[k] = weight(rows, k)

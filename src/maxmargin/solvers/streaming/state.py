@@ -1,4 +1,4 @@
-"""The state of a dual solver whose rows are streamed: w, b and α of all examples, in memory that grows as rows come."""
+"""The state of a streaming dual solver: w, b and α of all examples, in memory that grows as rows are read."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ from maxmargin.solvers.streaming.row_cache import RowCache
 from maxmargin.system.budget import HELD
 from maxmargin.system.buffers import FileMap, forget, memory_of, reserved
 
-PART = 1 << 16  # examples at once, where all are looked at
-SCATTERED = 1 << 12  # examples at once that may each be on a page of its own
-AROUND = 1 << 16  # bytes
+PART = 1 << 16  # examples processed at once in a loop over all examples
+SCATTERED = 1 << 12  # examples processed at once whose α may each be on a different page of the file
+AROUND = 1 << 16  # bytes that the system maps around the pages that are read
 
 
 class Trainer(Protocol):
-    """What takes dual steps on rows that are streamed."""
+    """Takes dual steps on streamed rows."""
 
     evicted: int
 
     @property
     def fill(self) -> float:
-        """What part of its memory is in use."""
+        """The fraction of its memory that is in use."""
 
     @property
     def busy(self) -> bool:
-        """Whether there is something to do that is worth it while no rows come."""
+        """Whether dual steps are worth taking while no block is ready."""
 
     def take_in(self, block: Block) -> None:
-        """Rows that have come."""
+        """Receive the rows of a block."""
 
     def steps_for(self, rows: int) -> int:
-        """How many dual steps go with so many rows that were read."""
+        """Return how many dual steps to take after reading `rows` rows."""
 
     def work(self, steps: int | None = None) -> None:
-        """Take dual steps: so many, or for some milliseconds."""
+        """Take `steps` dual steps, or if None as many as take some milliseconds."""
 
     def end_pass(self) -> None:
-        """All rows have been here."""
+        """Finish a pass: every row has been received."""
 
     def write_back(self) -> None:
-        """Let the state know every α."""
+        """Copy every α to the state."""
 
 
 class Holder:
-    """What every trainer has: a cache for rows of a state, made when the first of them come."""
+    """The base class of trainers: it holds a row cache, created when the first block arrives."""
 
     def __init__(self, state: StreamState, rng: np.random.Generator) -> None:
         self.state, self.rng = state, rng
@@ -63,16 +63,16 @@ class Holder:
 
     @property
     def fill(self) -> float:
-        """What part of the cache is in use."""
+        """The fraction of the cache that is in use."""
         return self.cache.fill if self.cache else 0.0
 
     @property
     def busy(self) -> bool:
-        """Never: all is done when rows come."""
+        """False: steps are taken only when a block arrives."""
         return False
 
     def cache_for(self, block: Block) -> RowCache:
-        """The cache, if these rows can be held in it beside the others."""
+        """Return the cache. Raises FileError if it cannot store rows of this format."""
         if self.cache is None:
             self.cache = RowCache(self.state.room_for_rows(), block.rows, self.state.budget.huge)
         elif not self.cache.accepts(block.rows):
@@ -80,7 +80,7 @@ class Holder:
         return self.cache
 
     def write_back(self) -> None:
-        """Let the state know every α."""
+        """Copy every α to the state."""
         for start in range(0, self.cache.count if self.cache else 0, SCATTERED):
             assert self.cache is not None
             self.cache.write_back(self.state.variables, slice(start, start + SCATTERED))
@@ -89,9 +89,10 @@ class Holder:
 
 @dataclass(eq=False)
 class StreamState:
-    """Where a dual solver stands whose rows are streamed: w, b, s = Σ α_i y_i, α and marks.
+    """The state of a streaming dual solver: w, b, s = Σ α_i y_i, α and marks.
 
-    n and d are what has been met so far. `trainer` takes the dual steps; it holds rows, and is no part of a checkpoint.
+    n and d are the numbers of examples and features read so far. `trainer` takes the dual steps; it holds rows, and is
+    not part of a checkpoint.
     """
 
     problem: Stream
@@ -101,7 +102,7 @@ class StreamState:
     b: float = 0.0
     s: float = 0.0
     bias_curvature: float = 0.0
-    expected: float = 0.0  # examples
+    expected: float = 0.0  # estimated number of examples
     touched: int = 0
     trainer: Any = None
 
@@ -115,21 +116,24 @@ class StreamState:
 
     @property
     def marks(self) -> np.ndarray:
-        """Of all examples."""
+        """The marks of all examples."""
         return self.variables.marks
 
     @property
     def alphas(self) -> np.ndarray:
-        """Of all examples; those of marks that tell α are not looked at."""
+        """The α of all examples, valid only where the mark does not say that α is at a bound."""
         return self.variables.numbers
 
     @property
     def w(self) -> np.ndarray:
-        """The weights of the features that have been met."""
+        """The weights of the features read so far."""
         return self.all_w[: self.d]
 
     def expect(self, rows: Rows, part_read: float) -> None:
-        """From the first block: about how many examples there will be, and how strongly a free bias is pulled."""
+        """Estimate the number of examples, and B² of a free bias, from the first block.
+
+        `part_read` is the fraction of the file read so far.
+        """
         facts = self.problem.source.facts
         self.expected = float(facts.n) if facts else 1.2 * count_rows(rows) / max(part_read, 1e-9)
         if facts:
@@ -143,7 +147,7 @@ class StreamState:
         self.make_room(int(self.expected) + 1)
 
     def meet(self, rows: Rows, first: int) -> None:
-        """Room for the α of these rows and for the weights of their features."""
+        """Allocate memory for the α of these rows and for the weights of their features."""
         self.d = max(self.d, count_columns(rows))
         self.n = max(self.n, first + count_rows(rows))
         if self.d > len(self.all_w):
@@ -153,7 +157,7 @@ class StreamState:
             self.make_room(int(self.expected))
 
     def room_for_rows(self) -> int:
-        """What the budget leaves for rows; features that were not foreseen may send the dual variables to a file."""
+        """Return the bytes left for rows. Moves the dual variables to a file if memory has become too small."""
         n = max(self.expected, self.n)
         room = self.budget.for_rows(n, self.d)
         if self.budget.on_disk(n, self.d) and not isinstance(memory_of(self.alphas), FileMap):
@@ -161,7 +165,7 @@ class StreamState:
         return room
 
     def make_room(self, size: int) -> None:
-        """Room for the dual variables of so many examples, in memory or, where that is too much, in a file."""
+        """Allocate the dual variables of `size` examples, in memory or, if that exceeds the budget, in a file."""
         before = self.marks, self.alphas, self.frozen
         self.variables = variables_of(reserved(size, np.uint8), self.numbers(size), self.term.U[0])
         self.frozen = self.numbers(size)
@@ -169,16 +173,16 @@ class StreamState:
             new[: len(old)] = old[: len(new)]
 
     def numbers(self, size: int) -> np.ndarray:
-        """So many zeros."""
+        """Return `size` zeros, in memory or in a file."""
         if not self.budget.on_disk(size, self.d):
             return reserved(size, np.float64)
         return in_file(size, np.float64, "dual variables")
 
     def relax(self, read: int) -> None:
-        """Let the file have back what memory holds of it, once that is much.
+        """Release the pages of the files that are in memory, once they are many.
 
-        Variables that were written here and there are each on a page of its own, those that were `read` lie beside each
-        other, in both files; the system shows a process some pages around those that it reads.
+        Variables written in random order are each on a different page. The `read` variables are contiguous, in both
+        files; the system also maps some pages around those that a process reads.
         """
         self.touched += mmap.PAGESIZE * int(self.variables.written[0]) + (2 * (8 * read + AROUND) if read else 0)
         self.variables.written[0] = 0
@@ -188,12 +192,12 @@ class StreamState:
             forget(self.frozen)
 
     def move_centre(self) -> None:
-        """The centre of a free bias goes to where b is."""
+        """Move the centre of a free bias to b."""
         if self.problem.bias == "free":
             self.b += self.bias_curvature * self.s
 
     def freeze(self) -> None:
-        """Copy α for a certificate; with a free bias, made to balance by scaling the heavier side down."""
+        """Copy α to `frozen` for a certificate; for a free bias scale down one class so that Σ α_i y_i = 0."""
         positive = negative = 0.0
         for start in range(0, self.n, PART):
             part = slice(start, min(start + PART, self.n))
@@ -213,19 +217,19 @@ class StreamState:
                 self.relax(PART)
 
     def spell_out(self) -> None:
-        """Let all numbers be there, also those that marks can tell."""
+        """Write every α into `alphas`, including those that are encoded by marks."""
         for start in range(0, self.n, PART):
             part = slice(start, min(start + PART, self.n))
             self.alphas[part] = spelt_out(self.variables, part)
             self.relax(PART)
 
     def correct(self, sums: np.ndarray, w: np.ndarray) -> None:
-        """Take what rounding has left between w and w(α) out of w: w(α) of a frozen α is known now."""
+        """Remove rounding errors from w: add the recomputed w(α) of the frozen α (`sums`) minus its w of that time."""
         if self.problem.bias != "free":
             for start in range(0, self.d, PART):
                 part = slice(start, start + PART)
                 self.w[part] += sums[part] - w[part]
 
     def problem_with(self, first: int) -> Any:
-        """Rows of another form than those before."""
+        """Return the error for rows whose format differs from the rows before."""
         return FileError(f"{self.problem.source.name}: rows from number {first} on have another form than those before")
