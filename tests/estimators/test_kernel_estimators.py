@@ -7,7 +7,7 @@ from sklearn import svm
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import SVR, DataError, NuSVC, NuSVR, OneClassSVM, ParameterError
+from maxmargin import SVC, SVR, DataError, NuSVC, NuSVR, OneClassSVM, ParameterError
 
 digits = load_digits()
 X, y = digits.data[:400] / 16.0, digits.target[:400]
@@ -46,7 +46,8 @@ def test_svr_is_scikit_learns(kernel, storage):
     assert ours.predict(storage(later)) == pytest.approx(theirs.predict(later), abs=1e-4)
     assert ours.intercept_ == pytest.approx(theirs.intercept_, abs=1e-3)
     if kernel == "linear":
-        assert ours.coef_ == pytest.approx(theirs.coef_, abs=1e-3)
+        weights = ours.coef_ if storage is np.asarray else ours.coef_.toarray()
+        assert weights == pytest.approx(theirs.coef_, abs=1e-3)
 
 
 def test_nu_svr_is_scikit_learns_and_knows_its_epsilon():
@@ -106,3 +107,14 @@ def test_without_any_weight_there_is_nothing_to_train():
     for estimator in (SVR(), OneClassSVM()):
         with pytest.raises(ValueError, match="non-zero"):
             estimator.fit(P, z, sample_weight=np.zeros(len(z)))
+
+
+@pytest.mark.parametrize("estimator", [SVC, NuSVC, SVR, NuSVR, OneClassSVM])
+def test_what_is_fitted_on_sparse_rows_is_sparse(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4)) * (rng.random((30, 4)) < 0.5)
+    y = np.where(X[:, 0] + 0.1 * rng.normal(size=30) > 0, 1, -1)
+    dense, thin = (estimator(kernel="linear", tol=1e-8).fit(rows, y) for rows in (X, sparse.csr_array(X)))
+    for name in ("dual_coef_", "coef_", "support_vectors_"):
+        assert sparse.issparse(getattr(thin, name))
+        np.testing.assert_allclose(getattr(thin, name).toarray(), getattr(dense, name), atol=1e-6)

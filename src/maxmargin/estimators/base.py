@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -98,6 +99,11 @@ class Estimator(BaseEstimator):
         tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
+
+
+def stored_like(values: np.ndarray, vectors: Any) -> Any:
+    """Return the values as a sparse matrix if the support vectors are sparse, as scikit-learn does."""
+    return type(vectors)(values) if issparse(vectors) else values
 
 
 def seed_of(random_state: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.base import Estimator, iterations
+from maxmargin.estimators.base import Estimator, iterations, stored_like
 from maxmargin.kernels.points import matrix_of
 
 
@@ -19,6 +19,15 @@ class FunctionEstimator(Estimator):
         self.support_ = model.support.astype(np.int32)
         self.support_vectors_ = matrix_of(model.vectors)
         self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
-        self.dual_coef_ = model.coefficients[None, :]
+        self.dual_coef_ = stored_like(model.coefficients[None, :], self.support_vectors_)
         self.intercept_ = np.array([model.intercept])
         self.n_iter_ = int(max(iterations(self.result_)))
+
+    @property
+    def coef_(self) -> Any:
+        """The weights, sparse if the training data are; only for a linear kernel."""
+        if self.get_params()["kernel"] != "linear":
+            raise AttributeError("coef_ is only there for a linear kernel")
+        function = self._fitted()
+        weights = np.asarray(function.coefficients @ matrix_of(function.around(function.vectors))).reshape(1, -1)
+        return stored_like(weights, self.support_vectors_)

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from maxmargin.errors import ParameterError
-from maxmargin.estimators.base import ROWS, Estimator, iterations, store
+from maxmargin.estimators.base import ROWS, Estimator, iterations, store, stored_like
 from maxmargin.kernels.points import matrix_of
 from maxmargin.models.kernel import KernelModel
 
@@ -45,13 +45,14 @@ class Classifier(ClassifierMixin, Estimator):
         turned = -1.0 if len(model.classes) == 2 else 1.0
         self.support_, self.n_support_ = model.support.astype(np.int32), model.n_support.astype(np.int32)
         self.support_vectors_ = matrix_of(model.vectors)
-        self.dual_coef_, self.intercept_ = turned * model.dual_coef, turned * model.intercept
+        self.dual_coef_ = stored_like(turned * model.dual_coef, self.support_vectors_)
+        self.intercept_ = turned * model.intercept
         if model.sigmoids is not None:
             self.probA_, self.probB_ = model.sigmoids.T
 
     @property
-    def coef_(self) -> np.ndarray:
-        """The weights of each pair of classes; only for a linear kernel."""
+    def coef_(self) -> Any:
+        """The weights of each pair of classes, sparse if the training data are; only for a linear kernel."""
         if self.get_params()["kernel"] != "linear":
             raise AttributeError("coef_ is only there for a linear kernel")
         model = self._model()
@@ -60,7 +61,8 @@ class Classifier(ClassifierMixin, Estimator):
             coefficients[j - 1, spans[i]] @ vectors[spans[i]] + coefficients[i, spans[j]] @ vectors[spans[j]]
             for i, j in model.pairs
         ]
-        return np.asarray(np.vstack(found) * (-1.0 if len(model.classes) == 2 else 1.0))
+        weights = np.vstack(found) * (-1.0 if len(model.classes) == 2 else 1.0)
+        return stored_like(weights, self.support_vectors_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return decision values: (n,) for two classes, > 0 for the second; else (n, k), or (n, pairs) for "ovo"."""

@@ -10,7 +10,6 @@ from sklearn.utils.validation import validate_data
 
 from maxmargin.estimators.base import ROWS, store
 from maxmargin.estimators.function import FunctionEstimator
-from maxmargin.kernels.points import matrix_of
 
 
 class Regressor(RegressorMixin, FunctionEstimator):
@@ -27,14 +26,6 @@ class Regressor(RegressorMixin, FunctionEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted values."""
         return np.asarray(self._fitted().decide(self._checked(X), self._threads()))
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """The weights; only for a linear kernel."""
-        if self.get_params()["kernel"] != "linear":
-            raise AttributeError("coef_ is only there for a linear kernel")
-        function = self._fitted()
-        return np.asarray(function.coefficients @ matrix_of(function.around(function.vectors))).reshape(1, -1)
 
 
 class SVR(Regressor):
