@@ -5,20 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from threading import Event
 from typing import Any
 
 import numpy as np
 
-from maxmargin.choose import ASKED
 from maxmargin.data.columns import column_to_blame
-from maxmargin.data.expand import Expansion
-from maxmargin.data.far_columns import Shift
-from maxmargin.data.file_labels import as_whole
 from maxmargin.data.files import Files
-from maxmargin.data.labels import check_kept, show, sides
+from maxmargin.data.labels import show
 from maxmargin.data.open_source import open_source
 from maxmargin.data.rows import Dense, count_columns
 from maxmargin.data.source import Facts, Source
@@ -28,57 +23,18 @@ from maxmargin.errors import DataError, MaxmarginError, ParameterError, RefusedE
 from maxmargin.loop.checkpoint import KIND, check_own
 from maxmargin.loop.interrupts import noticed, postponed
 from maxmargin.loop.outcome import Outcome
-from maxmargin.loop.saving import Keeping
-from maxmargin.loop.stopping import Limits
-from maxmargin.models.linear import LinearModel
 from maxmargin.multiclass import Run, own_file, solve_all
-from maxmargin.problems.certificate import Certificate, summed
 from maxmargin.problems.losses import find_loss
 from maxmargin.problems.stream import PIECES, Stream, fingerprint_of
 from maxmargin.problems.streamed import MoreClassesError, Streamed, TwoSides, find_shift
-from maxmargin.results import Result, together
+from maxmargin.results import Result
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import find_solver
-from maxmargin.solvers.streaming.dual_variables import POSITIVE, in_file
-from maxmargin.solvers.streaming.state import PART
 from maxmargin.status import Status
-from maxmargin.system.budget import Budget
-from maxmargin.system.buffers import forget, tidy
+from maxmargin.system.buffers import tidy
 from maxmargin.system.overwriting import holds_something
 from maxmargin.system.temporary_files import temporary_folder
-
-WHY = "a file that does not fit in memory: dual steps on cached rows while other rows are read"
-
-
-@dataclass(eq=False)
-class StreamedOutcome(Outcome):
-    """The outcome of a streamed run, also its labels, passes and sizes; `marks` tell which examples are positive."""
-
-    sides: TwoSides = field(kw_only=True)
-    passes: int = field(kw_only=True)
-    marks: np.ndarray = field(repr=False, kw_only=True)
-    d: int = field(kw_only=True)
-    nnz: int = field(kw_only=True)
-    input_d: int = field(kw_only=True)
-    shift: Shift | None = field(kw_only=True)
-
-
-@dataclass(frozen=True, eq=False)
-class StreamedTask:
-    """The settings, the rows to stream, and the solver with its limits."""
-
-    settings: Settings
-    source: Source
-    method: Any  # a streaming solver
-    limits: Limits
-    budget: Budget
-    keeping: Keeping
-    identity: str
-
-    @property
-    def expansion(self) -> Expansion | None:
-        """The expansion of the features, if any."""
-        return self.settings.expansion
+from maxmargin.training.streamed_result import StreamedOutcome, StreamedTask, result_of
 
 
 def fit_streamed(settings: Settings, files: Files) -> Result:
@@ -206,54 +162,6 @@ def scan(source: Source) -> Facts:
     return Facts(n, d, seen)
 
 
-def result_of(
-    task: StreamedTask, problem: Streamed, parts: list[StreamedOutcome], classes: np.ndarray | None
-) -> Result:
-    """Combine the outcomes into one result."""
-    if classes is None:
-        parts = [oriented(parts[0])]
-        classes = np.array(sorted(parts[0].sides.seen)) if len(parts[0].sides.seen) == 2 else None
-    if classes is None:
-        raise DataError(f"{task.source.name}: stopped before two classes were seen: give it more time")
-    classes = as_whole(classes) if classes.dtype.kind == "f" else classes
-    check_kept(classes)
-    shift = next((part.shift for part in parts if part.shift), None)
-    parts = [around(part, shift) for part in parts]
-    d, first = max(part.d for part in parts), parts[0]
-    expand = {"expand": task.expansion.text, "input_d": max(part.input_d for part in parts)} if task.expansion else {}
-    support, signed = np.zeros(0, dtype=np.intp), np.zeros((len(parts), 0))
-    if len(parts) == 1:
-        support, signed = support_of(first, task.budget)
-    training = {
-        **task.settings.summary(), "options": vars(task.method).copy(), "loss": task.settings.loss,
-        "bias_scale": float(task.settings.bias_scale), "solver": task.method.name, "C": problem.C,
-        "n": len(first.marks), "d": d, "nnz": first.nnz, "passes": sum(part.passes for part in parts),
-        "memory": task.budget.total, **expand,
-    }  # fmt: skip
-    model = LinearModel(
-        classes,
-        weights(parts, d),
-        np.array([part.b for part in parts]),
-        support,
-        signed,
-        summed(part.certificate for part in parts),
-        training,
-        shift.centre(d) if shift else None,
-    )
-    assert len(sides(classes)) == len(parts)
-    result = together(model, parts, task.method.name, WHY if task.settings.solver == "auto" else ASKED)
-    model.training |= {"status": result.status.value, "epochs": result.epochs}
-    return result
-
-
-def around(part: StreamedOutcome, shift: Shift | None) -> StreamedOutcome:
-    """Convert an outcome that ended before the shift was known to shifted rows. Its primal is no longer certified."""
-    if shift is None or part.shift is not None:
-        return part
-    b = part.b + float(np.sum(part.w[shift.columns] * shift.values))
-    return replace(part, b=b, certificate=Certificate(np.inf, part.certificate.dual))
-
-
 def blame(task: StreamedTask, result: Result, names: Sequence[str] | None) -> str:
     """Name the column that causes the rounding errors, judged by the first rows; "" if the status is not ROUNDING."""
     try:
@@ -273,47 +181,3 @@ def found_to_blame(task: StreamedTask, result: Result, names: Sequence[str] | No
         _, rows = next(problem.parts(next(blocks).rows, PIECES * task.budget.block))
     columns = None if isinstance(rows, Dense) else np.unique(rows.indices)
     return column_to_blame(rows, None if task.expansion else names, columns)
-
-
-def weights(parts: list[StreamedOutcome], d: int) -> np.ndarray:
-    """Return one row of weights for each outcome, 0 for features that it has not seen. A single row is not copied."""
-    if len(parts) == 1 and len(parts[0].w) == d:
-        return parts[0].w[None, :]
-    rows = np.zeros((len(parts), d))
-    for row, part in zip(rows, parts, strict=True):
-        row[: len(part.w)] = part.w
-    return rows
-
-
-def oriented(part: StreamedOutcome) -> StreamedOutcome:
-    """Make the class that sorts second the positive one. Signs change in place, since memory may not hold a copy."""
-    if len(part.sides.seen) == 2 and part.sides.turned:
-        np.negative(part.w, out=part.w)
-        np.bitwise_xor(part.marks, POSITIVE, out=part.marks)
-        return replace(part, b=-part.b)
-    return part
-
-
-def support_of(part: StreamedOutcome, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row numbers of the support vectors, and α times the label ±1; both in files if they are many.
-
-    The examples are processed in parts, because α may be in a file itself.
-    """
-    pieces = [slice(start, start + PART) for start in range(0, len(part.alpha), PART)]
-    count = 0
-    for piece in pieces:
-        count += int(np.count_nonzero(part.alpha[piece] > 0.0))
-        forget(part.alpha)
-    many = count > 0 and budget.too_many(count)
-    make = partial(in_file, what="support vectors") if many else np.empty
-    support, signed, at = make(count, np.intp), make(count, np.float64), 0
-    for piece in pieces:
-        alpha, marks = part.alpha[piece], part.marks[piece]
-        found = np.flatnonzero(alpha > 0.0)
-        here = slice(at, at + len(found))
-        support[here] = found + piece.start
-        signed[here] = np.where(marks[found] & POSITIVE, alpha[found], -alpha[found])
-        at = here.stop
-        for array in (part.alpha, support, signed):
-            forget(array)
-    return support, signed[None, :]
