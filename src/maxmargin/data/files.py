@@ -183,7 +183,7 @@ def read(
 
     Returns
     -------
-    X : csr_array of float64 from LIBSVM text and other sparse rows; array from tables of numbers
+    X : csr_array from sparse rows, of float64 from LIBSVM text and of the stored type from tables; else an array
     y : labels: whole numbers, numbers or text, as in the file
 
     Examples

@@ -2,7 +2,7 @@
 
 A compressed buffer states its uncompressed length in its first eight bytes. Arrow allocates that length unchecked, so a
 file of a few kilobytes could take all memory. The metadata are flatbuffers: tables of fields, found by offsets. Only
-five kinds of table are read here, and every offset is checked by Python's own indexing.
+four kinds of table are read here, and every offset is checked by Python's own indexing.
 
     Footer        fields 2 and 3: positions of the dictionaries and of the record batches
     Message       field 2: a RecordBatch, or a DictionaryBatch

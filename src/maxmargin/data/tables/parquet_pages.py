@@ -102,7 +102,7 @@ def footer_of(file: BinaryIO, end: int, path: Path, most: int) -> list[Group]:
 
 
 def check_total(groups: list[Group], end: int) -> None:
-    """Raise if chunks share bytes: a chunk listed a thousand times would be read a thousand times."""
+    """Raise if chunks add up to more than the file: a chunk listed a thousand times is read a thousand times."""
     total = sum(chunk.stop - chunk.start for group in groups for chunk in group.chunks)
     if total > end:
         raise ValueError(f"column chunks of {total:,} bytes in a file of {end:,}")
