@@ -2,9 +2,9 @@
 
     +1 ACGTTGCAAN...
 
-The letters are A, C, G and T (or U), in upper or lower case; a word with any other letter is not counted. Word w_1 … w_K
-is column Σ w_i 4^(K−i), with A, C, G, T as 0, 1, 2, 3. Rows have norm 1, so that long sequences weigh no more than
-short ones.
+The letters are A, C, G and T (or U), in upper or lower case; a word with any other letter is not counted. Word
+w_1 … w_K is column Σ w_i 4^(K−i), with A, C, G, T as 0, 1, 2, 3. Rows have norm 1, so that long sequences weigh no more
+than short ones.
 """
 
 from __future__ import annotations
