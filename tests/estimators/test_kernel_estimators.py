@@ -105,8 +105,32 @@ def test_the_wrong_number_of_features_is_refused():
 
 def test_without_any_weight_there_is_nothing_to_train():
     for estimator in (SVR(), OneClassSVM()):
-        with pytest.raises(ValueError, match="non-zero"):
-            estimator.fit(P, z, sample_weight=np.zeros(len(z)))
+        for weight in (0.0, -1.0):
+            with pytest.raises(ValueError, match="all samples have zero or negative weights"):
+                estimator.fit(P, z, sample_weight=np.full(len(z), weight))
+
+
+@pytest.mark.parametrize("estimator", [SVC, NuSVC, SVR, NuSVR, OneClassSVM])
+def test_examples_with_a_negative_weight_do_not_count(estimator):
+    rng = np.random.default_rng(0)
+    rows, weights = rng.normal(size=(40, 3)), np.where(np.arange(40) % 5, 1.0, -2.0)
+    labels = np.where(rows[:, 0] > 0, 1, -1)
+    some = estimator(tol=1e-9).fit(rows, labels, sample_weight=weights)
+    same = estimator(tol=1e-9).fit(rows, labels, sample_weight=np.maximum(weights, 0.0))
+    assert np.array_equal(some.support_, same.support_)
+    assert not np.isin(some.support_, np.flatnonzero(weights < 0)).any()
+
+
+@pytest.mark.parametrize(("estimator", "message"), [(SVC, "belong to the same class"), (NuSVC, "nu is infeasible")])
+def test_weights_that_leave_one_class_are_refused(estimator, message):
+    with pytest.raises(ValueError, match=message):
+        estimator().fit(X, y, sample_weight=np.where(y == 3, 1.0, -1.0))
+
+
+def test_coef_cannot_be_changed():
+    for rows in (P, sparse.csr_array(P)):
+        with pytest.raises((RuntimeError, ValueError)):
+            SVR(kernel="linear").fit(rows, z).coef_[0, 0] = 0.0
 
 
 @pytest.mark.parametrize("estimator", [SVC, NuSVC, SVR, NuSVR, OneClassSVM])

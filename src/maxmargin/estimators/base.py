@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from maxmargin.errors import ParameterError
+from maxmargin.errors import DataError, ParameterError
 from maxmargin.kernels.functions import has_parameter
 from maxmargin.loop.interrupts import postponed
 from maxmargin.results import Result
@@ -99,6 +99,24 @@ class Estimator(BaseEstimator):
         tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
+
+
+class KernelEstimator(Estimator):
+    """An estimator with a kernel. Examples with a negative weight do not count, as in scikit-learn."""
+
+    def _weights(self, sample_weight: Any, X: Any) -> np.ndarray:
+        checked = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
+        weights = np.maximum(checked, 0.0)
+        if not np.any(weights):
+            raise DataError("Invalid input - all samples have zero or negative weights.")
+        return np.asarray(weights)
+
+
+def read_only(weights: np.ndarray, vectors: Any) -> Any:
+    """Return `coef_` as `stored_like` does, so that changing it, which would not change the model, is an error."""
+    found = stored_like(weights, vectors)
+    (found.data if issparse(found) else found).flags.writeable = False
+    return found
 
 
 def stored_like(values: np.ndarray, vectors: Any) -> Any:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.base import Estimator, iterations, stored_like
+from maxmargin.estimators.base import KernelEstimator, iterations, read_only, stored_like
 from maxmargin.kernels.points import matrix_of
 
 
-class FunctionEstimator(Estimator):
+class FunctionEstimator(KernelEstimator):
     """An estimator whose model is one function, Σ c_i K(x_i, x) + b."""
 
     def _describe(self) -> None:
@@ -30,4 +30,4 @@ class FunctionEstimator(Estimator):
             raise AttributeError("coef_ is only there for a linear kernel")
         function = self._fitted()
         weights = np.asarray(function.coefficients @ matrix_of(function.around(function.vectors))).reshape(1, -1)
-        return stored_like(weights, self.support_vectors_)
+        return read_only(weights, self.support_vectors_)

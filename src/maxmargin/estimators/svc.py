@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -10,8 +10,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from maxmargin.errors import ParameterError
-from maxmargin.estimators.base import ROWS, Estimator, iterations, store, stored_like
+from maxmargin.errors import DataError, ParameterError
+from maxmargin.estimators.base import ROWS, KernelEstimator, iterations, read_only, store, stored_like
 from maxmargin.kernels.points import matrix_of
 from maxmargin.models.kernel import KernelModel
 
@@ -19,8 +19,10 @@ SHAPES = ("ovr", "ovo")
 OF_THE_KERNEL = ("support_", "n_support_", "support_vectors_", "dual_coef_", "intercept_", "probA_", "probB_")
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(ClassifierMixin, KernelEstimator):
     """The base class of SVC and NuSVC: one problem for each pair of classes."""
+
+    one_class_left: ClassVar[str] = "Invalid input - all samples with positive weights belong to the same class"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train. If the run stops before `tol` is reached, a warning gives the certificate."""
@@ -32,6 +34,10 @@ class Classifier(ClassifierMixin, Estimator):
             raise ParameterError("decision_function_shape='ovo' is for the kernel itself: approx has one against rest")
         X, y = validate_data(self, X, y, **ROWS)
         check_classification_targets(y)
+        if sample_weight is not None:
+            sample_weight = self._weights(sample_weight, X)
+            if len(np.unique(y[sample_weight > 0.0])) == 1:
+                raise DataError(f"{self.one_class_left}: give examples of another class a weight above 0")
         self._train(X, y, sample_weight)
         return self
 
@@ -62,7 +68,7 @@ class Classifier(ClassifierMixin, Estimator):
             for i, j in model.pairs
         ]
         weights = np.vstack(found) * (-1.0 if len(model.classes) == 2 else 1.0)
-        return stored_like(weights, self.support_vectors_)
+        return read_only(weights, self.support_vectors_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return decision values: (n,) for two classes, > 0 for the second; else (n, k), or (n, pairs) for "ovo"."""
@@ -172,6 +178,10 @@ class NuSVC(Classifier):
     >>> svc.predict([[0.1, 0.1], [0.9, 0.1]]).tolist()
     ['same', 'other']
     """
+
+    one_class_left: ClassVar[str] = (
+        "specified nu is infeasible, since all samples with positive weights are of one class"
+    )
 
     def __init__(
         self,
