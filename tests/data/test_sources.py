@@ -17,8 +17,8 @@ from maxmargin.cli import run
 from maxmargin.data.collect import collect
 from maxmargin.data.open_source import open_source
 from maxmargin.data.rows import Csr, Dense
+from maxmargin.data.tables.arrays import array_of
 from maxmargin.data.tables.block_file import convert
-from maxmargin.data.tables.source import array_of
 from maxmargin.errors import DataError, FileError, ParameterError
 from maxmargin.system.threads import in_order
 

@@ -14,8 +14,8 @@ from maxmargin.data.formats import Format
 from maxmargin.data.labels import check_length, plain
 from maxmargin.data.rows import Dense
 from maxmargin.data.source import START, Facts, OneFile, Place, RowBlock
+from maxmargin.data.tables.arrays import check_labels
 from maxmargin.data.tables.batches import reason
-from maxmargin.data.tables.source import check_labels
 from maxmargin.data.take import as_float, first_not_finite, not_finite
 from maxmargin.errors import DataError, FileError
 

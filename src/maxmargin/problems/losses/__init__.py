@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 LOSSES: dict[str, Loss] = {}
-HARD_MARGIN = HardMargin()  # not in the registry: it is selected by C = ∞
+HARD_MARGIN = HardMargin()  # not in LOSSES: it is selected by C = ∞
 
 
 def register(loss: Loss) -> Loss:

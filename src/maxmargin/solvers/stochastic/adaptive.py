@@ -187,7 +187,7 @@ class Adaptive:
         own = STEPS[self.method]
         if self.method not in ("momentum", "nesterov"):
             return own
-        return min(own, (1.0 - self.momentum) / steepest(problem, ridge))
+        return min(own, (1.0 - self.momentum) / largest_curvature(problem, ridge))
 
 
 def visits_of(problem: Problem) -> np.ndarray:
@@ -204,7 +204,7 @@ def ridges(problem: Problem, counts: np.ndarray) -> np.ndarray:
     return np.asarray(Primal(problem).ridge * n / (np.maximum(counts, 1) * np.sum(problem.C)))
 
 
-def steepest(problem: Problem, ridge: np.ndarray) -> float:
+def largest_curvature(problem: Problem, ridge: np.ndarray) -> float:
     """Return a bound on the curvature of the term of any example."""
     lam, n = 1.0 / float(np.sum(problem.C)), len(problem.counted)
     bend = curvature_bound(problem.loss)
