@@ -49,7 +49,8 @@ def main(title: str, measured: Measured) -> None:
         print(case, shown(before[case]), shown(now[case]), file=sys.stderr)
     ratios = [now[case] / before[case] for case in now]
     script = Path(sys.argv[0]).name
-    text = heading(title, f"python benchmarks/{script} --beside FOLDER --rounds {options.rounds}")
+    chosen = f" --cases '{options.cases}'" if options.cases else ""
+    text = heading(title, f"python benchmarks/{script} --beside FOLDER --rounds {options.rounds}{chosen}")
     text += f"\nNow: commit {commit(ROOT)}; before: commit {commit(options.beside)}; best of {options.rounds} rounds. "
     text += f"Geometric mean of the ratios: {np.exp(np.mean(np.log(ratios))):.2f}.\n\n"
     lines = [[case, shown(before[case]), shown(now[case]), f"{now[case] / before[case]:.2f}"] for case in now]

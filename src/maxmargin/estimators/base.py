@@ -53,7 +53,7 @@ class Estimator(BaseEstimator):
         """Train, set the fitted attributes, and warn if the run stops before `tol` is reached."""
         parameters = self.get_params()
         with interruptible(parameters["on_interrupt"]):
-            weights = None if sample_weight is None else self._weights(sample_weight, X)
+            weights = None if sample_weight is None else self._weights(sample_weight, X, y)
             self.result_ = train(X, y, task=self.task, weights=weights, **self._parameters(parameters))
             self._describe()
             self.certificate_ = self.result_.certificate
@@ -74,7 +74,7 @@ class Estimator(BaseEstimator):
             CHECKS[name](name, found.pop(name))
         return found
 
-    def _weights(self, sample_weight: Any, X: Any) -> np.ndarray:
+    def _weights(self, sample_weight: Any, X: Any, y: Any) -> np.ndarray:
         return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
 
     def _describe(self) -> None:
@@ -104,19 +104,27 @@ class Estimator(BaseEstimator):
 class KernelEstimator(Estimator):
     """An estimator with a kernel. Examples with a negative weight do not count, as in scikit-learn."""
 
-    def _weights(self, sample_weight: Any, X: Any) -> np.ndarray:
+    support_vectors_: Any
+
+    def _weights(self, sample_weight: Any, X: Any, y: Any) -> np.ndarray:
         checked = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
         weights = np.maximum(checked, 0.0)
         if not np.any(weights):
             raise DataError("Invalid input - all samples have zero or negative weights.")
         return np.asarray(weights)
 
+    @property
+    def coef_(self) -> Any:
+        """The weights, sparse if the training data are; only for a linear kernel. Read-only: the model has its own."""
+        if self.get_params()["kernel"] != "linear":
+            raise AttributeError("coef_ is only there for a linear kernel")
+        found = stored_like(self._linear_weights(), self.support_vectors_)
+        (found.data if issparse(found) else found).flags.writeable = False
+        return found
 
-def read_only(weights: np.ndarray, vectors: Any) -> Any:
-    """Return `coef_` as `stored_like` does, so that changing it, which would not change the model, is an error."""
-    found = stored_like(weights, vectors)
-    (found.data if issparse(found) else found).flags.writeable = False
-    return found
+    def _linear_weights(self) -> np.ndarray:
+        """Return w of each problem, for a linear kernel."""
+        raise NotImplementedError
 
 
 def stored_like(values: np.ndarray, vectors: Any) -> Any:

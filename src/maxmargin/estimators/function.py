@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.base import KernelEstimator, iterations, read_only, stored_like
+from maxmargin.estimators.base import KernelEstimator, iterations, stored_like
 from maxmargin.kernels.points import matrix_of
 
 
@@ -23,11 +23,6 @@ class FunctionEstimator(KernelEstimator):
         self.intercept_ = np.array([model.intercept])
         self.n_iter_ = int(max(iterations(self.result_)))
 
-    @property
-    def coef_(self) -> Any:
-        """The weights, sparse if the training data are; only for a linear kernel."""
-        if self.get_params()["kernel"] != "linear":
-            raise AttributeError("coef_ is only there for a linear kernel")
+    def _linear_weights(self) -> np.ndarray:
         function = self._fitted()
-        weights = np.asarray(function.coefficients @ matrix_of(function.around(function.vectors))).reshape(1, -1)
-        return read_only(weights, self.support_vectors_)
+        return np.asarray(function.coefficients @ matrix_of(function.around(function.vectors))).reshape(1, -1)

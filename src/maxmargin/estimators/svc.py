@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from maxmargin.errors import DataError, ParameterError
-from maxmargin.estimators.base import ROWS, KernelEstimator, iterations, read_only, store, stored_like
+from maxmargin.estimators.base import ROWS, KernelEstimator, iterations, store, stored_like
 from maxmargin.kernels.points import matrix_of
 from maxmargin.models.kernel import KernelModel
 
@@ -34,12 +34,14 @@ class Classifier(ClassifierMixin, KernelEstimator):
             raise ParameterError("decision_function_shape='ovo' is for the kernel itself: approx has one against rest")
         X, y = validate_data(self, X, y, **ROWS)
         check_classification_targets(y)
-        if sample_weight is not None:
-            sample_weight = self._weights(sample_weight, X)
-            if len(np.unique(y[sample_weight > 0.0])) == 1:
-                raise DataError(f"{self.one_class_left}: give examples of another class a weight above 0")
         self._train(X, y, sample_weight)
         return self
+
+    def _weights(self, sample_weight: Any, X: Any, y: Any) -> np.ndarray:
+        weights = super()._weights(sample_weight, X, y)
+        if len(np.unique(y[weights > 0.0])) == 1:
+            raise DataError(f"{self.one_class_left}: give examples of another class a weight above 0")
+        return weights
 
     def _describe(self) -> None:
         for name in OF_THE_KERNEL:  # from an earlier fit
@@ -56,19 +58,14 @@ class Classifier(ClassifierMixin, KernelEstimator):
         if model.sigmoids is not None:
             self.probA_, self.probB_ = model.sigmoids.T
 
-    @property
-    def coef_(self) -> Any:
-        """The weights of each pair of classes, sparse if the training data are; only for a linear kernel."""
-        if self.get_params()["kernel"] != "linear":
-            raise AttributeError("coef_ is only there for a linear kernel")
+    def _linear_weights(self) -> np.ndarray:
         model = self._model()
         vectors, coefficients, spans = matrix_of(model.around(model.vectors)), model.dual_coef, model.spans
         found = [
             coefficients[j - 1, spans[i]] @ vectors[spans[i]] + coefficients[i, spans[j]] @ vectors[spans[j]]
             for i, j in model.pairs
         ]
-        weights = np.vstack(found) * (-1.0 if len(model.classes) == 2 else 1.0)
-        return read_only(weights, self.support_vectors_)
+        return np.asarray(np.vstack(found) * (-1.0 if len(model.classes) == 2 else 1.0))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return decision values: (n,) for two classes, > 0 for the second; else (n, k), or (n, pairs) for "ovo"."""
