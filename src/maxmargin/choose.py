@@ -16,6 +16,7 @@ from maxmargin.problems.losses import HARD_MARGIN
 from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.parts.newton_direction import small_enough
 from maxmargin.solvers.parts.newton_system import LARGEST_MATRIX
+from maxmargin.solvers.small.design import has_few_columns, is_small
 
 ASKED = "you asked for it"  # the reason, if the user names the solver
 
@@ -106,11 +107,26 @@ def suits_pairs(problem: Problem) -> bool:
     return problem.bias == "free" and (problem.loss is HARD_MARGIN or far_from_origin(problem))
 
 
+def suits_small_newton(problem: Problem) -> bool:
+    """Whether the problem is small, with few features, and the loss is smooth."""
+    return is_small(problem) and has_few_columns(problem)
+
+
 RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
     (
         lambda problem: not problem.ridge,
         "newton",
         "without regularisation the dual has no simple feasible set: Newton's method solves the primal",
+    ),
+    (
+        suits_small_newton,
+        "small_newton",
+        "few examples and features, and a smooth loss: Newton's method in one compiled call",
+    ),
+    (
+        is_small,
+        "small_smo",
+        "few examples: pairs of dual variables on all inner products, or an interior-point method, in one compiled call",
     ),
     (
         suits_newton,

@@ -293,6 +293,13 @@ def matrix_of(rows: Rows, kind: str = "csr_array") -> Any:
     return getattr(sparse, kind)((rows.values, rows.indices, rows.indptr), (count_rows(rows), rows.d))
 
 
+def dense_of(rows: Rows) -> np.ndarray:
+    """Return the rows as an array in float64; a copy unless they are one."""
+    if isinstance(rows, Dense):
+        return rows.values.astype(np.float64, copy=False)
+    return np.asarray(matrix_of(rows).toarray(), dtype=np.float64)
+
+
 def count_stored(rows: Rows) -> int:
     """Return the number of stored values."""
     return int(rows.values.size)

@@ -183,7 +183,7 @@ class Loop:
             self.interrupt.set()
         if proved := self.proof():
             return proved
-        if self.schedule.arrived(record.best, self.epochs):
+        if record.best.meets(self.limits.tol):
             return Status.CONVERGED
         return self.stuck(record)
 

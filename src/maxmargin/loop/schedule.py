@@ -4,8 +4,6 @@ The schedule counts epochs and never uses the clock, so that the same seed stops
 after each of the first epochs, then whenever the epochs have grown by 15 %. Certifying costs about a tenth of the time,
 and a run goes at most 15 % beyond the point where it could have stopped. A solver whose state has the field `estimate`
 estimates its own gap. It is certified when the estimate meets the goal, and otherwise seldom.
-
-A small problem that takes a few milliseconds is solved beyond the tolerance, until only rounding errors are left.
 """
 
 from __future__ import annotations
@@ -15,14 +13,10 @@ from typing import Any
 import numpy as np
 
 from maxmargin.loop.checkpoint import RunState
-from maxmargin.problems.certificate import Certificate
 
 SPACING = 1.15  # Growth of the epochs from one certificate to the next: certifying costs about a tenth of the time.
 SPACING_WITH_ESTIMATE = 1.5  # Growth of the epochs for a solver that estimates its gap.
 EPOCHS_BEFORE_FIRST = 8.0  # Epochs before the first certificate of a solver with an estimate, unless the estimate asks.
-FREE_GAP = 1e-15  # Relative gap to reach where more steps are free: only rounding errors are left.
-FREE_WORK = 1_000_000  # Values visited up to which more steps are free: a few milliseconds.
-FREE_EPOCHS = 1000  # Epochs up to which more steps are free, for problems of a few values.
 
 
 class Schedule:
@@ -41,23 +35,9 @@ class Schedule:
         """Whether certificates wait for the solver's estimate."""
         return self.estimate < np.inf and not self.watched
 
-    def goal(self, epochs: float) -> float:
-        """Return the relative gap to reach: smaller than the tolerance where more steps are free."""
-        return min(self.tol, FREE_GAP) if self.costs_nothing(epochs) else self.tol
-
-    def costs_nothing(self, epochs: float) -> bool:
-        """Whether the run has taken so little time that more steps are free."""
-        if not self.problem.immediate:
-            return False
-        return epochs <= FREE_EPOCHS and epochs * max(self.problem.nnz, self.problem.n) <= FREE_WORK
-
-    def arrived(self, best: Certificate, epochs: float) -> bool:
-        """Whether the tolerance is met and, where more steps are free, only rounding errors are left of the gap."""
-        return best.meets(self.tol) and best.gap - best.rounding <= self.goal(epochs) * best.measure
-
     def due(self, epochs: float) -> bool:
         """Whether to certify now, because of the epochs or of the estimate."""
-        if self.estimate <= min(self.goal(epochs), self.run.ask):
+        if self.estimate <= min(self.tol, self.run.ask):
             return True
         return epochs >= max(self.run.next_certificate, EPOCHS_BEFORE_FIRST if self.has_estimate else 0.0)
 
@@ -68,6 +48,6 @@ class Schedule:
         if regular:
             spacing = SPACING_WITH_ESTIMATE if self.has_estimate else SPACING
             run.next_certificate = epochs + max(1.0, epochs * (spacing - 1.0))
-        if self.estimate <= self.goal(epochs):  # if the goal is missed, ask again at half of this estimate
+        if self.estimate <= self.tol:  # if the goal is missed, ask again at half of this estimate
             run.ask = 0.5 * min(self.estimate, run.ask)
         return regular

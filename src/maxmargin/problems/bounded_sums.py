@@ -12,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.problems.dual_terms import SHAPES, DualTerm, dual_value, response
+from maxmargin.problems.losses import Loss
 from maxmargin.system.compiled import compiled
 from maxmargin.system.rounding import LOSS, SMALLEST, additions_of_sum, gamma
 from maxmargin.system.threads import on_threads
 
 BLOCK = 64  # examples summed one after the other; numpy.sum adds the sums of the blocks
 CHUNK = 512  # blocks in one task of a thread
-FEW = 1000  # up to this many examples compiled code is faster than NumPy
+FEW = 4096  # up to this many examples the sums are computed by NumPy: nothing needs to be compiled
 
 
 def loss_sums(
@@ -28,7 +29,7 @@ def loss_sums(
 
     The error of margin i is at most error[0] · sizes[i] + error[1].
     """
-    by_numpy = SHAPES[type(term)].loss_bounds is not None and len(f) > FEW
+    by_numpy = SHAPES[type(term)].loss_bounds is not None
     some = _losses_by_numpy if by_numpy else _losses
 
     def add(first: int, last: int, sums: np.ndarray) -> None:
@@ -36,6 +37,12 @@ def loss_sums(
 
     total, above = sums_of_blocks(len(f), 2, threads, add)
     return total, above * (1.0 + gamma(LOSS + additions_of_blocks(len(f))))
+
+
+def loss_sums_of_few(loss: Loss, C: np.ndarray, m: np.ndarray, e: np.ndarray) -> tuple[float, float]:
+    """Like `loss_sums`, for a few examples with margins m and errors e, without compiled code."""
+    total, above = float(np.sum(C * loss.value(m))), float(np.sum(C * loss.value(m - e)))
+    return total, above * (1.0 + gamma(LOSS + additions_of_sum(len(m))))
 
 
 class DualSums(NamedTuple):
@@ -54,6 +61,12 @@ def dual_sums(alpha: np.ndarray, y: np.ndarray, term: DualTerm, norms: np.ndarra
             len(alpha), 4, threads, lambda first, last, sums: _dual_sums(alpha, y, term, norms, first, last, sums)
         )
     )
+
+
+def dual_sums_of_few(loss: Loss, C: np.ndarray, alpha: np.ndarray, y: np.ndarray, norms: np.ndarray) -> DualSums:
+    """Like `dual_sums`, for a few examples, without compiled code."""
+    terms = float(np.sum(loss.dual(alpha, C)))
+    return DualSums(terms, float(np.sum(alpha)), float(np.sum(alpha * y)), float(np.sum(alpha * norms)))
 
 
 def price_of_balance(off: float, total: float) -> float:

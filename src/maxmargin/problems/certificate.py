@@ -41,7 +41,16 @@ from maxmargin.data.passes import (
 )
 from maxmargin.problems.balance import balanced
 from maxmargin.problems.best_bias import best_bias
-from maxmargin.problems.bounded_sums import additions_of_blocks, dual_bound, dual_sums, loss_sums, price_of_balance
+from maxmargin.problems.bounded_sums import (
+    FEW,
+    additions_of_blocks,
+    dual_bound,
+    dual_sums,
+    dual_sums_of_few,
+    loss_sums,
+    loss_sums_of_few,
+    price_of_balance,
+)
 from maxmargin.problems.linear import Problem
 from maxmargin.problems.losses import HARD_MARGIN
 from maxmargin.system.rounding import LOSS, SMALLEST, UNIT, additions_of_sum, gamma, length, margin_error
@@ -141,11 +150,15 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """The current point of a solver. A dual solver may omit w, a primal solver alpha."""
+    """The current point of a solver. A dual solver may omit w, a primal solver alpha.
+
+    `best_b` says that b is the best bias for this w already, so that a certificate need not search it.
+    """
 
     w: np.ndarray | None = None
     b: float = 0.0
     alpha: np.ndarray | None = None
+    best_b: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +187,7 @@ def certify(problem: Problem, point: Point) -> Certified:
         w_dual = w
         w, b, f = with_best_bias(problem, w, b)
     elif problem.bounded and (point.alpha is not None or problem.bias != "free"):
-        return certify_at_once(problem, point.w.copy(), point.b, point.alpha)
+        return certify_at_once(problem, point)
     else:
         w, b, f = with_best_bias(problem, point.w.copy(), point.b, point.b)  # the solver keeps its own w
         margins = problem.y * (f + b)
@@ -185,8 +198,10 @@ def certify(problem: Problem, point: Point) -> Certified:
     return certified_at(problem, w, b, f, alpha, w_dual)
 
 
-def certify_at_once(problem: Problem, w: np.ndarray, b: float, alpha: np.ndarray | None) -> Certified:
+def certify_at_once(problem: Problem, point: Point) -> Certified:
     """Certify in one pass over the rows. A missing α is computed from the margins, which requires a known b."""
+    assert point.w is not None
+    w, b, alpha = point.w.copy(), point.b, point.alpha
     own = np.empty(problem.n) if alpha is None else feasible(problem, alpha)
 
     def answer(part: slice, f: np.ndarray) -> np.ndarray:
@@ -196,7 +211,7 @@ def certify_at_once(problem: Problem, w: np.ndarray, b: float, alpha: np.ndarray
         return np.asarray(own[part] * problem.y[part])
 
     f, w_dual = scores_and_combination(problem.rows, problem.d, w, answer, problem.threads)
-    if problem.bias == "free":
+    if problem.bias == "free" and not point.best_b:
         b = best_bias(f, problem.y, problem.C, problem.loss, b, problem.threads)
     return certified_at(problem, w, b, f, own, w_dual)
 
@@ -257,6 +272,9 @@ def primal_side(problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes:
     if problem.loss is HARD_MARGIN:
         margins = (problem.y * (f + b) - (error[0] * sizes.rows + error[1]))[problem.counted]
         losses = above = 0.0 if np.all(margins >= 1.0) else np.inf
+    elif problem.n <= FEW:
+        e = error[0] * sizes.rows + error[1]
+        losses, above = loss_sums_of_few(problem.loss, problem.C, problem.y * (f + b), e)
     else:
         losses, above = loss_sums(f, problem.y, problem.dual_term, b, sizes.rows, error, problem.threads)
     underflow = SMALLEST * (1.0 + problem.n * problem.mean_C)  # of the squares and the losses
@@ -266,7 +284,10 @@ def primal_side(problem: Problem, w: np.ndarray, b: float, f: np.ndarray, sizes:
 
 def dual_side(problem: Problem, alpha: np.ndarray, w: np.ndarray, sizes: Sizes | None = None) -> Side:
     """Return D(α), rounded down, from the computed w = w(α)."""
-    sums = dual_sums(alpha, problem.y, problem.dual_term, problem.norms, problem.threads)
+    if problem.n <= FEW:
+        sums = dual_sums_of_few(problem.loss, problem.C, alpha, problem.y, problem.norms)
+    else:
+        sums = dual_sums(alpha, problem.y, problem.dual_term, problem.norms, problem.threads)
     added = gamma(max(additions_of_blocks(problem.n), additions_of_sum(len(w))) + LOSS)
     off = abs(sums.balance) + added * sums.total
     if sizes is not None and problem.bias != "none":

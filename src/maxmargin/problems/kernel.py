@@ -30,11 +30,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.data.rows import Rows, count_stored
+from maxmargin.data.rows import Dense, Rows, count_stored
 from maxmargin.errors import DataError
 from maxmargin.kernels.functions import Gaussian, Kernel, Precomputed
 from maxmargin.kernels.held_rows import KernelRows
-from maxmargin.kernels.points import Points, centred, no_points, parts_of, points_of
+from maxmargin.kernels.points import Points, centred, few_of, no_points, parts_of, points_of
 from maxmargin.kernels.tiles import additions, combination, rows_of_kernel
 from maxmargin.problems.in_memory import InMemory, Offer
 from maxmargin.system.rounding import gamma
@@ -179,6 +179,25 @@ class KernelProblem(InMemory):
         return KernelRows(self.kernel, self.points, self.dtype, budget, self.threads)
 
     @cached_property
+    def matrix(self) -> np.ndarray:
+        """K of all rows, in float64. Only for small problems: it takes n² numbers."""
+        points, K = self.points_of(None), np.empty((self.n, self.n))
+        if isinstance(points.rows, Dense) and self.kernel.by_products:
+            self.kernel.fill(points, few_of(points), K)  # one symmetric product
+        else:
+            rows_of_kernel(self.kernel, points, points, K, self.threads)
+        return K
+
+    @cached_property
+    def signed_matrix(self) -> np.ndarray:
+        """K′ of all variables."""
+        formulation = self.formulation
+        if not self.one_a_row:
+            at = np.ix_(formulation.row, formulation.row)
+            return np.asarray(self.matrix[at] * np.outer(formulation.t, formulation.t))
+        return self.matrix if np.all(formulation.t == 1.0) else self.matrix * np.outer(formulation.t, formulation.t)
+
+    @cached_property
     def scale(self) -> float:
         """The least denominator of the relative gap.
 
@@ -226,6 +245,11 @@ class KernelProblem(InMemory):
         """Return the scores of all rows, in float64."""
         return np.asarray(self.sums(self.coefficients(beta)[:, None])[:, 0])
 
+    @property
+    def has_matrix(self) -> bool:
+        """Whether the whole kernel matrix is known."""
+        return "matrix" in self.__dict__
+
     def scores_and_errors(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of all rows and bounds on their rounding errors, of the kernel values and of the sum."""
         coefficients = self.coefficients(beta)
@@ -237,10 +261,13 @@ class KernelProblem(InMemory):
         else:
             f, sizes = self.scores(beta), roots * float(c @ roots[some])
         errors = self.kernel.error(self.norms, self.norms[some], c, sizes, self.longest)
-        return f, np.asarray(errors + gamma(additions(self.kernel, len(some)) + 4) * sizes)
+        count = len(some) if self.has_matrix else additions(self.kernel, len(some))
+        return f, np.asarray(errors + gamma(count + 4) * sizes)
 
     def sums(self, coefficients: np.ndarray) -> np.ndarray:
         """Return Σ_j K(x_i, x_j) c_j for every row and each column of coefficients, block by block."""
+        if self.has_matrix:
+            return np.asarray(self.matrix @ coefficients)
         found = np.zeros(coefficients.shape)
         some = np.flatnonzero(coefficients[:, 0])
         support = no_points(some) if isinstance(self.kernel, Precomputed) else self.points_of(some)
@@ -251,9 +278,12 @@ class KernelProblem(InMemory):
 
 def seems_definite(problem: KernelProblem) -> bool:
     """Test whether the kernel is positive semidefinite up to rounding, on at most MOST_TESTED examples."""
-    chosen = np.unique(np.linspace(0, problem.n - 1, min(problem.n, MOST_TESTED)).astype(np.intp))
-    points, K = problem.points_of(chosen), np.empty((len(chosen), len(chosen)))
-    rows_of_kernel(problem.kernel, points, points, K, problem.threads)
+    if problem.has_matrix:
+        K = problem.matrix
+    else:
+        chosen = np.unique(np.linspace(0, problem.n - 1, min(problem.n, MOST_TESTED)).astype(np.intp))
+        points, K = problem.points_of(chosen), np.empty((len(chosen), len(chosen)))
+        rows_of_kernel(problem.kernel, points, points, K, problem.threads)
     K = 0.5 * (K + K.T)
     K[np.diag_indices(len(K))] += DIAGONAL_SHIFT * np.mean(np.abs(np.diag(K))) + np.finfo(float).tiny
     try:

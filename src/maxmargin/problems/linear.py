@@ -18,6 +18,7 @@ a `centre` (see data/columns), because ⟨w, x_i⟩ + b loses its digits in floa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -26,7 +27,7 @@ import numpy as np
 
 from maxmargin.data.columns import centre_of, shifted
 from maxmargin.data.passes import additions
-from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored
+from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, dense_of
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.problems.dual_terms import DualTerm
 from maxmargin.problems.in_memory import InMemory, Offer
@@ -54,6 +55,7 @@ class Problem(InMemory):
     centre: np.ndarray | None = field(default=None, kw_only=True)  # the vector that was subtracted from every row
     threads: int = field(default=1, kw_only=True)
     name: str = field(default="", kw_only=True)
+    shared: dict[str, Any] = field(default_factory=dict, kw_only=True)  # arrays of these rows, for all their labels
 
     convex = True
 
@@ -69,6 +71,24 @@ class Problem(InMemory):
         for known in ("squared_norms", "norms", "longest"):
             other.__dict__[known] = getattr(self, known)
         return other
+
+    def of_rows(self, name: str, make: Callable[[Rows], np.ndarray]) -> np.ndarray:
+        """Return an array that depends only on the rows. It is made once for all problems with the same rows."""
+        rows, found = self.shared.get(name, (None, None))
+        if rows is not self.rows:
+            found = make(self.rows)
+            self.shared[name] = (self.rows, found)
+        return np.asarray(found)
+
+    @property
+    def dense(self) -> np.ndarray:
+        """The rows as an array in float64."""
+        return self.of_rows("dense", dense_of)
+
+    @property
+    def gram(self) -> np.ndarray:
+        """The inner products of all rows."""
+        return self.of_rows("gram", lambda _: self.dense @ self.dense.T)
 
     @property
     def kind(self) -> str:

@@ -43,12 +43,15 @@ SOLVERS: dict[str, Solver] = registered(
     "stochastic.implicit:Implicit",
     "dual.smo_simple:SmoSimple",
     "stochastic.perceptron:Perceptron",
+    "small.newton:SmallNewton",
+    "small.smo:SmallSmo",
 )
 
 KERNEL_SOLVERS: dict[str, Solver] = registered(
     "kernel.smo:Smo",
     "kernel.smo_simple:SmoSimpleKernel",
     "kernel.pegasos:PegasosKernel",
+    "small.smo:SmallSmo",
 )
 
 STREAMING_SOLVERS: dict[str, StreamingSolver] = registered(

@@ -24,12 +24,14 @@ from maxmargin.results import Result, together, worst
 from maxmargin.settings.checks import checked_cache
 from maxmargin.settings.settings import NOVELTY_NU, Settings
 from maxmargin.solvers import find_solver
+from maxmargin.solvers.small.design import MOST_ROWS
 from maxmargin.status import Status
 from maxmargin.training.calibration import calibrated
 from maxmargin.training.kernel_task import KernelTask
 
 PAIRS_A_THREAD = 4  # least number of pairs of classes for each thread to train pairs in parallel
 VALUES_A_PAIR = 100_000  # least number of values in a pair to train pairs in parallel: below, most time is Python's
+WHY_SMALL = "few examples: sequential minimal optimisation on the whole kernel matrix, in one compiled call"
 WHY = "sequential minimal optimisation, in batches of pairs that share kernel rows"
 
 
@@ -38,8 +40,11 @@ def fit_kernel(data: Examples, kernel: Kernel, weights: np.ndarray, settings: Se
     balanced = settings.bias == "free" and settings.task != "novelty"
     centre = kernel_centre(kernel, data.rows, balanced=balanced)
     rows = data.rows if centre is None else shifted(data.rows, centre)
-    task = KernelTask(settings, rows, kernel, weights, settings.thread_count, checked_cache(settings.cache))
-    solver = find_solver("smo" if settings.solver == "auto" else settings.solver, settings.options, kernel=True)
+    name, _ = choice(data, kernel, settings)
+    task = KernelTask(
+        settings, rows, kernel, weights, settings.thread_count, checked_cache(settings.cache), name == "small_smo"
+    )
+    solver = find_solver(name, settings.options, kernel=True)
     train = classifier if settings.task == "classify" else function
     with noticed() as interrupt:
         run = Run(solver, settings.limits, int(settings.seed), settings.callback, interrupt, settings.keeping)
@@ -62,9 +67,14 @@ def summary(data: Examples, settings: Settings, solver: str, parts: list[Outcome
     return {**found, **sizes, "epochs": sum(part.epochs for part in parts), "status": status.value}
 
 
-def why(settings: Settings) -> str:
-    """Return the reason for the choice of the solver."""
-    return WHY if settings.solver == "auto" else ASKED
+def choice(data: Examples, kernel: Kernel, settings: Settings) -> tuple[str, str]:
+    """Return the name of the solver and the reason for its choice."""
+    if settings.solver != "auto":
+        return settings.solver, ASKED
+    variables = data.n if settings.task != "regress" else 2 * data.n
+    if variables <= MOST_ROWS and kernel.definite is not False and not settings.options:
+        return "small_smo", WHY_SMALL
+    return "smo", WHY
 
 
 def classifier(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | None) -> Result:
@@ -77,7 +87,7 @@ def classifier(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | 
     status = worst([*parts, *folds])
     training = summary(data, task.settings, run.solver.name, parts, status)
     model = kernel_model_of(data.rows, data.classes, data.codes, task.kernel, parts, training, sigmoids, centre)
-    result = together(model, parts, run.solver.name, why(task.settings))
+    result = together(model, parts, run.solver.name, choice(data, task.kernel, task.settings)[1])
     result.status, result.seconds = status, result.seconds + sum(fold.seconds for fold in folds)
     if run.keeping.checkpoint is None:
         result.seconds = time.perf_counter() - began  # pairs may have been trained in parallel
@@ -90,7 +100,7 @@ def function(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | No
     outcome = run.solve(task.posed(None, formulation, ""))
     training = summary(data, task.settings, run.solver.name, [outcome], outcome.status)
     model = kernel_function_of(data.rows, task.kernel, outcome, training, centre)
-    return together(model, [outcome], run.solver.name, why(task.settings))
+    return together(model, [outcome], run.solver.name, choice(data, task.kernel, task.settings)[1])
 
 
 def one_against_one(data: Examples, task: KernelTask, run: Run) -> list[Outcome]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ class KernelTask:
     weights: np.ndarray
     threads: int
     cache: float | None
+    shares_matrix: bool = False
 
     def problem(self, pair: Pair, chosen: np.ndarray | None = None, name: str = "", workers: int = 1) -> KernelProblem:
         """Return the problem of a pair of classes, or of its `chosen` examples; several workers share the cache."""
@@ -45,9 +47,22 @@ class KernelTask:
         cache = self.cache
         if workers > 1:
             cache = (free_memory() / 4 if cache is None else cache) / workers
-        return KernelProblem(
+        problem = KernelProblem(
             rows, self.kernel, formulation, cache, threads=1 if workers > 1 else self.threads, name=name
         )
+        if self.shares_matrix:
+            problem.__dict__["matrix"] = self.matrix if whole or members is None else self.matrix_of(members)
+        return problem
+
+    def matrix_of(self, members: np.ndarray) -> np.ndarray:
+        """Return the kernel matrix of some rows."""
+        return np.asarray(self.matrix.take(members, axis=0).take(members, axis=1))
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """The kernel matrix of all rows, shared by all pairs of classes and all folds."""
+        everything = one_class(np.ones(len(self.weights)), NOVELTY_NU)
+        return KernelProblem(self.rows, self.kernel, everything, threads=self.threads).matrix
 
     def classifier(self, y: np.ndarray, weights: np.ndarray, classes: tuple[Any, Any], part: bool) -> Formulation:
         """Return C-SVC or ν-SVC. ν is lowered if needed for a `part` of the examples, where a class may be rarer."""

@@ -1,0 +1,94 @@
+"""The compiled steps of `small_newton`: Newton's method on dense rows, from the start to the minimum.
+
+    P(v) = ½ Σ r_j v_j² + Σ C_i ℓ(m_i),   m_i = y_i ⟨a_i, v⟩
+
+The squared hinge and the logistic loss are known by number.
+"""
+
+from __future__ import annotations
+
+from math import exp, log1p
+
+import numpy as np
+
+from maxmargin.solvers.small.factors import add_example, factorise, product, solve_factored
+from maxmargin.system.compiled import compiled, kernel
+
+SQUARED_HINGE, LOGISTIC = 0, 1
+ENOUGH = 1e-13  # Newton decrement relative to P: a further step would change P by less than its rounding error.
+SEARCH_STEPS = 40  # Most steps of a line search.
+FLAT = 0.1  # A line search ends where the slope has fallen to this fraction.
+
+
+@compiled
+def minimise(A, y, C, r, loss, most, v, m):
+    """Move v to the minimum in at most `most` steps; m holds the margins of v. Return the steps, −1 for too many."""
+    n, p = A.shape
+    g, step, dm, H = np.empty(p), np.empty(p), np.empty(n), np.empty((p, p))
+    for count in range(most):
+        value = 0.0
+        for j in range(p):
+            value += 0.5 * r[j] * v[j] * v[j]
+            g[j] = -r[j] * v[j]
+            for k in range(j):
+                H[j, k] = 0.0
+            H[j, j] = r[j]
+        for i in range(n):
+            own, force, bend = loss_of(loss, m[i])
+            value += C[i] * own
+            if C[i] * force > 0.0:
+                add_example(A[i], y[i] * C[i] * force, C[i] * bend, g, H)
+        for j in range(p):
+            step[j] = g[j]
+        factorise(H, p)
+        solve_factored(H, p, step)
+        if not product(g, step, p) > ENOUGH * value:
+            return count
+        for i in range(n):
+            dm[i] = y[i] * product(A[i], step, p)
+        t = step_length(m, dm, C, loss, v, step, r)
+        for j in range(p):
+            v[j] += t * step[j]
+        for i in range(n):
+            m[i] = y[i] * product(A[i], v, p)
+    return -1
+
+
+@compiled
+def step_length(m, dm, C, loss, v, step, r):
+    """Return a t at which the slope of P along the step is small: Newton's method inside a bracket, from t = 1."""
+    linear, square = 0.0, 0.0
+    for j in range(v.size):
+        linear += r[j] * v[j] * step[j]
+        square += r[j] * step[j] * step[j]
+    start, low, high, t = 0.0, 0.0, np.inf, 0.0
+    for k in range(SEARCH_STEPS):
+        slope, bend = linear + t * square, square
+        for i in range(m.size):
+            _, force, curvature = loss_of(loss, m[i] + t * dm[i])
+            slope -= C[i] * force * dm[i]
+            bend += C[i] * curvature * dm[i] * dm[i]
+        if k == 0:
+            start, t = slope, 1.0
+            continue
+        if abs(slope) <= FLAT * abs(start):
+            return t
+        if slope < 0.0:
+            low = t
+        else:
+            high = t
+        t = t - slope / bend if bend > 0.0 else 2.0 * t
+        if not low < t < high:
+            t = 0.5 * (low + high) if high < np.inf else 2.0 * low
+    return t
+
+
+@kernel
+def loss_of(loss, m):
+    """Return ℓ(m), −ℓ′(m) and ℓ″(m)."""
+    if loss == SQUARED_HINGE:
+        short = max(1.0 - m, 0.0)
+        return short * short, 2.0 * short, 2.0 if short > 0.0 else 0.0
+    small = exp(-abs(m))
+    share = (small if m > 0.0 else 1.0) / (1.0 + small)
+    return max(-m, 0.0) + log1p(small), share, share * (1.0 - share)

@@ -1,0 +1,157 @@
+"""SMO for small problems, on the whole kernel matrix, all steps in one compiled call.
+
+Solves   max_β  −½ βᵀKβ − qᵀβ,   lo ≤ β ≤ hi,  Σ β = c in each group        (problems/kernel;  F = −Kβ − q)
+         for every formulation with a kernel, and for linear problems with the hinge loss, K = XXᵀ, β_i = α_i y_i
+Step     a pair of variables, as in `smo`; without a bias, one variable
+Newton   between the pair steps the free variables, lo < β < hi, move to their joint optimum, or to the first bound:
+         K_FF Δ = F_F − b. Near the solution this step is exact, so weights and repeated examples give the same model
+Rows     with few features and slow pair steps, a linear problem changes to an interior-point method on the rows
+Costs    K once; a pair step O(n); a Newton step O(f³) for f free variables; memory O(n²)
+After    Platt 1998; Fan, Chen, Lin, JMLR 2005; Scheinberg, JMLR 2006 (free variables); Mehrotra 1992 (interior point)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.errors import RefusedError
+from maxmargin.problems.certificate import Certified, Point, feasible
+from maxmargin.problems.kernel import KernelProblem
+from maxmargin.problems.linear import Problem
+from maxmargin.solvers.small.design import MOST_ROWS, MOST_VALUES, is_small, split
+from maxmargin.solvers.small.interior import interior, rows_of
+from maxmargin.solvers.small.pair_steps import maximise
+from maxmargin.solvers.takes import EVERY_FORMULATION, Takes
+from maxmargin.status import Status
+
+FIRST_TARGET = 5e-5  # Relative gap of the first call: half of the default tolerance, to leave room for rounding.
+LOWER_TARGET = 0.1  # Each further call lowers it by this factor.
+WORK = 100_000_000  # Values of K visited by the pair steps of one call: a tenth of a second.
+INTERIOR_COST = 8  # Pair steps that cost as much as an interior-point method, divided by the square of the columns.
+EXAMPLES_PER_COLUMN = 30  # With more, an interior-point method takes less time than computing K.
+NOTHING = np.zeros(0)
+
+
+class Arrays(NamedTuple):
+    """The dual problem as arrays."""
+
+    K: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    q: np.ndarray
+    group: np.ndarray
+    groups: int
+    scale: float
+
+
+@dataclass
+class PairState:
+    """The state: β and F; (w, b) of an interior-point method, if it was used; and the gap to reach next."""
+
+    beta: np.ndarray
+    F: np.ndarray
+    v: np.ndarray
+    target: float = FIRST_TARGET
+    visited: int = 0
+    estimate: float = np.inf
+
+
+@dataclass(frozen=True)
+class SmallSmo:
+    """SMO for small problems: all steps on the whole kernel matrix in one compiled call."""
+
+    name = "small_smo"
+    state_type = PairState
+    takes = Takes(("hinge",), formulations=EVERY_FORMULATION)
+
+    def start(self, problem: Any, warm: Point | None = None) -> PairState:
+        """Start at the first β of the formulation, or at the dual point of `warm`."""
+        check_size(problem)
+        beta = start_of(problem, warm)
+        if isinstance(problem, Problem) and warm is None:
+            return PairState(beta, problem.y.copy(), NOTHING)
+        arrays = arrays_of(problem)
+        return PairState(beta, -arrays.q - arrays.K @ beta, NOTHING)
+
+    def advance(self, problem: Any, state: PairState, rng: np.random.Generator) -> Status | None:
+        """Reach the next gap, or take as many steps as a tenth of a second allows."""
+        return self.steps(problem, state, WORK // len(state.beta))
+
+    def advance_within(self, problem: Any, state: PairState, rng: np.random.Generator, visits: float) -> Status | None:
+        """Reach the next gap, or visit examples `visits` times; a pair step visits two."""
+        ended = self.steps(problem, state, int(min(0.5 * visits, WORK // len(state.beta))), within=True)
+        return Status.EPOCH_LIMIT if state.estimate > state.target else ended
+
+    def steps(self, problem: Any, state: PairState, most: int, within: bool = False) -> Status | None:
+        """Take at most so many pair steps; `within` a limit there is no interior-point method."""
+        if state.estimate <= state.target:
+            state.target *= LOWER_TARGET
+        rows = None if within or len(state.v) else rows_of(problem)
+        if rows is not None:
+            n, columns = rows.A.shape
+            if n >= EXAMPLES_PER_COLUMN * columns:
+                return interior(problem, state, rows)
+            most = min(most, INTERIOR_COST * columns**2)
+        before, arrays = state.estimate, arrays_of(problem)
+        if len(state.v):
+            state.F = -arrays.q - arrays.K @ state.beta
+        state.estimate, taken = maximise(
+            arrays.K, state.beta, arrays.lo, arrays.hi, arrays.q, state.F, arrays.group, arrays.groups, arrays.scale,
+            state.target, most,
+        )  # fmt: skip
+        state.visited += max(2 * taken, 1)
+        if rows is not None and state.estimate > state.target:
+            return interior(problem, state, rows)
+        state.v = NOTHING if taken else state.v
+        return Status.STALLED if state.estimate > state.target and before <= state.estimate else None
+
+    def learn(self, problem: Any, state: PairState, found: Certified) -> None:
+        """Compute F from the scores of a certificate, without the rounding errors of its updates."""
+        if isinstance(problem, KernelProblem) and found.scores is not None:
+            state.F = problem.forces(found.scores)
+
+    def point(self, problem: Any, state: PairState) -> Point:
+        """Return the dual point; for a linear problem also its w."""
+        if isinstance(problem, KernelProblem):
+            return Point(alpha=state.beta)
+        alpha = state.beta * problem.y
+        if len(state.v):
+            return Point(*split(problem, state.v), alpha)
+        return Point(problem.dense.T @ state.beta, problem.bias_square * float(np.sum(state.beta)), alpha)
+
+
+def check_size(problem: Any) -> None:
+    """Refuse a problem whose whole kernel matrix would be too large."""
+    if problem.n > MOST_ROWS or (isinstance(problem, Problem) and not is_small(problem)):
+        other = "smo" if isinstance(problem, KernelProblem) else "auto"
+        raise RefusedError(
+            f"small_smo is for up to {MOST_ROWS:,} rows of up to {MOST_VALUES:,} values: use solver={other!r}"
+        )
+
+
+def start_of(problem: Any, warm: Point | None) -> np.ndarray:
+    """Return a feasible β."""
+    if isinstance(problem, KernelProblem):
+        at = problem.formulation.start if warm is None or warm.alpha is None else warm.alpha
+        return np.asarray(np.clip(at, problem.formulation.lo, problem.formulation.hi))
+    if warm is None or warm.alpha is None:
+        return np.zeros(problem.n)
+    return feasible(problem, warm.alpha) * problem.y
+
+
+def arrays_of(problem: Any) -> Arrays:
+    """Return the dual problem as arrays."""
+    if isinstance(problem, KernelProblem):
+        formulation = problem.formulation
+        return Arrays(
+            problem.signed_matrix, formulation.lo, formulation.hi, formulation.q, formulation.group,
+            len(formulation.sums), problem.scale,
+        )  # fmt: skip
+    K, y = problem.gram, problem.y
+    ends = problem.C * y
+    K = K + problem.bias_square if problem.bias_square else K
+    group = np.zeros(problem.n, dtype=np.intp)
+    return Arrays(K, np.minimum(ends, 0.0), np.maximum(ends, 0.0), -y, group, int(problem.bias == "free"), 0.0)
