@@ -126,7 +126,7 @@ RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
     (
         is_small,
         "small_smo",
-        "few examples: pairs of dual variables on all inner products, or an interior-point method, in one compiled call",
+        "few examples: pairs of dual variables on all inner products, in one compiled call",
     ),
     (
         suits_newton,

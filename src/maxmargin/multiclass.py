@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from threading import Event, Lock
@@ -77,7 +76,7 @@ def solve_all(
         outcome = own.solve(problem, None if starts is None else starts[part])
         outcomes[part] = outcome if kept is None else kept(part, problem, outcome)
 
-    with blas_on_one_thread if workers > 1 else nullcontext():
+    with blas_on_one_thread:
         on_threads(workers, solve_next, range(count))
     return outcomes
 

@@ -33,6 +33,8 @@ pegasos            nr      -         -             -
 implicit           nr      -         -             -
 smo_simple         f       -         -             -
 perceptron         nrf     -         nrf           -
+small_newton       -       nrf       -             -
+small_smo          nrf     -         -             -
 """
 SORTS, *LINES = (line.split() for line in TAKEN.splitlines()[2:])
 ROWS = {solver: dict(zip(SORTS[1:], taken, strict=True)) for solver, *taken in LINES}

@@ -9,7 +9,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from maxmargin.data.rows import Dense, Rows, axpy, count_rows, dot, entry, feature, part_of_rows, row_length, span, square
+from maxmargin.data.rows import (
+    Dense,
+    Rows,
+    axpy,
+    count_rows,
+    dot,
+    entry,
+    feature,
+    part_of_rows,
+    row_length,
+    span,
+    square,
+)
 from maxmargin.data.take import read_only
 from maxmargin.system.compiled import compiled
 from maxmargin.system.threads import on_threads

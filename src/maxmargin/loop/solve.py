@@ -18,6 +18,10 @@ from maxmargin.solvers.base import Solver
 from maxmargin.system.overwriting import holds_something
 from maxmargin.system.threads import blas_on_one_thread
 
+UNUSED = np.random.default_rng(
+    0
+)  # for solvers without random numbers: making a generator takes longer than a small fit
+
 
 def check_keeping(problem: AnyProblem, solver: Solver, seed: int, keeping: Keeping) -> None:
     """Refuse to replace anything but a checkpoint of this run, before any work is done."""
@@ -53,7 +57,8 @@ def solve(
         if keeping.checkpoint and keeping.resume and holds_something(keeping.checkpoint):
             run = load_run(keeping.checkpoint, solver, problem, identity)
         else:
-            run = RunState(solver.start(problem, warm), np.random.default_rng(seed))
+            rng = UNUSED if getattr(solver, "deterministic", False) else np.random.default_rng(seed)
+            run = RunState(solver.start(problem, warm), rng)
         interrupt, is_warm = interrupt or Event(), warm is not None and not run.history
         loop = Loop(problem, solver, limits, run, callback, interrupt, keeping.checkpoint, identity, watch, is_warm)
         return loop.go(seed)

@@ -284,6 +284,11 @@ def seems_definite(problem: KernelProblem) -> bool:
         chosen = np.unique(np.linspace(0, problem.n - 1, min(problem.n, MOST_TESTED)).astype(np.intp))
         points, K = problem.points_of(chosen), np.empty((len(chosen), len(chosen)))
         rows_of_kernel(problem.kernel, points, points, K, problem.threads)
+    return is_definite(K)
+
+
+def is_definite(K: np.ndarray) -> bool:
+    """Test whether a matrix is positive semidefinite up to rounding."""
     K = 0.5 * (K + K.T)
     K[np.diag_indices(len(K))] += DIAGONAL_SHIFT * np.mean(np.abs(np.diag(K))) + np.finfo(float).tiny
     try:

@@ -38,6 +38,8 @@ class Takes:
         Supported formulations of kernel problems.
     indefinite : bool
         Whether kernels that are not positive semidefinite are supported.
+    only_named : bool
+        Whether the solver knows the formulas of its losses, so that it takes no other loss of the same sort.
     """
 
     losses: tuple[str, ...] = ()
@@ -46,6 +48,7 @@ class Takes:
     unregularised: bool = False
     formulations: tuple[str, ...] = ()
     indefinite: bool = False
+    only_named: bool = False
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -73,7 +76,7 @@ class Takes:
         if problem.loss is HARD_MARGIN:
             return self.hard_margin
         of_its_sort = SMOOTH_LOSSES if problem.loss.smooth else EVERY_LOSS
-        named = problem.loss.name in self.losses or set(of_its_sort) <= set(self.losses)
+        named = problem.loss.name in self.losses or (not self.only_named and set(of_its_sort) <= set(self.losses))
         return named and (self.unregularised or problem.ridge > 0)
 
     def objection_to_kind(self, kind: str) -> str:

@@ -27,17 +27,35 @@ UNUSED_SECONDS = 30 * 24 * 3600  # Machine code of other versions is removed aft
 DIGEST = re.compile("[0-9a-f]{20}")
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` on its first call, without the GIL, with IEEE division, and cache the machine code."""
+REORDERED = {"reassoc", "contract"}  # sums may be reordered, so that they are vectorised
+NEVER_NAN = {"nnan", "nsz", *REORDERED}  # numbers are never NaN, so that a search for the maximum is vectorised too
+
+
+def compiled(function: Callable[..., Any], freedom: set[str] | None = None) -> Callable[..., Any]:
+    """Compile `function` on its first call, without the GIL, with IEEE division, and cache the machine code.
+
+    `freedom` says how arithmetic may be changed: not at all by default.
+    """
     folder = cache_folder()
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = folder
+    options = {"error_model": "numpy", "fastmath": freedom or False, "cache": bool(folder) and has_file(function)}
     try:
-        kernel = numba.njit(nogil=True, error_model="numpy", cache=bool(folder) and has_file(function))(function)
+        kernel = numba.njit(nogil=True, **options)(function)
         kernel._cache = Forgiving(kernel._cache)
         return kernel  # type: ignore[no-any-return]
     finally:
         numba.config.CACHE_DIR = before
+
+
+def compiled_sums(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Like `compiled`, but sums may be reordered."""
+    return compiled(function, REORDERED)
+
+
+def compiled_search(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Like `compiled`, for numbers that are never NaN; sums may be reordered."""
+    return compiled(function, NEVER_NAN)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,7 +65,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def summing(function: Callable[..., Any]) -> Callable[..., Any]:
     """Like `kernel`, but sums may be reordered, so that they are vectorised."""
-    options = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy", "forceinline": True}
+    options = {"fastmath": REORDERED, "error_model": "numpy", "forceinline": True}
     return numba.njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
 
 
@@ -59,7 +77,7 @@ def exact(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def searching(function: Callable[..., Any]) -> Callable[..., Any]:
     """Like `kernel`, for numbers that are never NaN, so that a search for the maximum is vectorised."""
-    options = {"fastmath": {"nnan", "nsz", "reassoc", "contract"}, "error_model": "numpy", "forceinline": True}
+    options = {"fastmath": NEVER_NAN, "error_model": "numpy", "forceinline": True}
     return numba.njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
 
 

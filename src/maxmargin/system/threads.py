@@ -96,24 +96,32 @@ def libraries_beside(_scipy: bool) -> Any:
     return ThreadpoolController()
 
 
+def blas_libraries() -> Any:
+    """Return the BLAS libraries loaded so far."""
+    return (one for one in libraries().lib_controllers if one.user_api == "blas")
+
+
 class Single:
     """A reentrant context in which BLAS uses one thread."""
 
     def __init__(self) -> None:
         self.lock, self.wanted = Lock(), 0
-        self.limits: Any = None
+        self.limits: list[tuple[Any, int]] = []
 
     def __enter__(self) -> None:
         with self.lock:
             self.wanted += 1
             if self.wanted == 1:
-                self.limits = libraries().limit(limits=1, user_api="blas")
+                self.limits = [(library, library.get_num_threads()) for library in blas_libraries()]
+                for library, _ in self.limits:
+                    library.set_num_threads(1)
 
     def __exit__(self, *_: object) -> None:
         with self.lock:
             self.wanted -= 1
             if self.wanted == 0:
-                self.limits.restore_original_limits()
+                for library, threads in self.limits:
+                    library.set_num_threads(threads)
 
 
 blas_on_one_thread = Single()  # idle BLAS threads spin for a while and slow ours down

@@ -19,7 +19,7 @@ from maxmargin.loop.outcome import Outcome
 from maxmargin.models.kernel import kernel_model_of
 from maxmargin.models.kernel_function import kernel_function_of
 from maxmargin.multiclass import Pair, Run, pairs_of, solve_all
-from maxmargin.problems.kernel import KernelProblem
+from maxmargin.problems.kernel import KernelProblem, is_definite
 from maxmargin.results import Result, together, worst
 from maxmargin.settings.checks import checked_cache
 from maxmargin.settings.settings import NOVELTY_NU, Settings
@@ -40,15 +40,15 @@ def fit_kernel(data: Examples, kernel: Kernel, weights: np.ndarray, settings: Se
     balanced = settings.bias == "free" and settings.task != "novelty"
     centre = kernel_centre(kernel, data.rows, balanced=balanced)
     rows = data.rows if centre is None else shifted(data.rows, centre)
-    name, _ = choice(data, kernel, settings)
     task = KernelTask(
-        settings, rows, kernel, weights, settings.thread_count, checked_cache(settings.cache), name == "small_smo"
+        settings, rows, kernel, weights, settings.thread_count, checked_cache(settings.cache), is_small(data, settings)
     )
+    name, why = choice(task, settings)
     solver = find_solver(name, settings.options, kernel=True)
     train = classifier if settings.task == "classify" else function
     with noticed() as interrupt:
         run = Run(solver, settings.limits, int(settings.seed), settings.callback, interrupt, settings.keeping)
-        return train(data, task, run, centre)
+        return train(data, task, run, centre, why)
 
 
 def summary(data: Examples, settings: Settings, solver: str, parts: list[Outcome], status: Status) -> dict[str, Any]:
@@ -67,17 +67,22 @@ def summary(data: Examples, settings: Settings, solver: str, parts: list[Outcome
     return {**found, **sizes, "epochs": sum(part.epochs for part in parts), "status": status.value}
 
 
-def choice(data: Examples, kernel: Kernel, settings: Settings) -> tuple[str, str]:
+def is_small(data: Examples, settings: Settings) -> bool:
+    """Whether there are so few variables that the whole kernel matrix is computed."""
+    variables = data.n if settings.task != "regress" else 2 * data.n
+    return variables <= MOST_ROWS and settings.solver in ("auto", "small_smo") and not settings.options
+
+
+def choice(task: KernelTask, settings: Settings) -> tuple[str, str]:
     """Return the name of the solver and the reason for its choice."""
     if settings.solver != "auto":
         return settings.solver, ASKED
-    variables = data.n if settings.task != "regress" else 2 * data.n
-    if variables <= MOST_ROWS and kernel.definite is not False and not settings.options:
+    if task.shares_matrix and (task.kernel.definite or (task.kernel.definite is None and is_definite(task.matrix))):
         return "small_smo", WHY_SMALL
     return "smo", WHY
 
 
-def classifier(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | None) -> Result:
+def classifier(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | None, why: str) -> Result:
     """Train one problem for each pair of classes. If probabilities are wanted, take at most half of the time for it."""
     began, probability = time.perf_counter(), task.settings.probability
     main = replace(run, limits=run.limits.after(0.0, part=0.5)) if probability else run
@@ -87,20 +92,20 @@ def classifier(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | 
     status = worst([*parts, *folds])
     training = summary(data, task.settings, run.solver.name, parts, status)
     model = kernel_model_of(data.rows, data.classes, data.codes, task.kernel, parts, training, sigmoids, centre)
-    result = together(model, parts, run.solver.name, choice(data, task.kernel, task.settings)[1])
+    result = together(model, parts, run.solver.name, why)
     result.status, result.seconds = status, result.seconds + sum(fold.seconds for fold in folds)
     if run.keeping.checkpoint is None:
         result.seconds = time.perf_counter() - began  # pairs may have been trained in parallel
     return result
 
 
-def function(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | None) -> Result:
+def function(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | None, why: str) -> Result:
     """Train one function on all examples, for regression or novelty detection."""
     formulation = task.function(data.targets)
     outcome = run.solve(task.posed(None, formulation, ""))
     training = summary(data, task.settings, run.solver.name, [outcome], outcome.status)
     model = kernel_function_of(data.rows, task.kernel, outcome, training, centre)
-    return together(model, [outcome], run.solver.name, choice(data, task.kernel, task.settings)[1])
+    return together(model, [outcome], run.solver.name, why)
 
 
 def one_against_one(data: Examples, task: KernelTask, run: Run) -> list[Outcome]:

@@ -1,4 +1,4 @@
-"""Small linear problems as arrays: rows with a constant feature for the bias, and the weight of each square in the norm.
+"""Small linear problems as arrays: rows with a constant feature for the bias, and the weights of the squared norm.
 
     P(v) = ½ Σ r_j v_j² + Σ C_i ℓ(y_i ⟨a_i, v⟩),     a_i = (x_i, B),  v = (w, b/B)
 

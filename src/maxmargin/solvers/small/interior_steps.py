@@ -1,22 +1,22 @@
 """The compiled steps of an interior-point method for the hinge loss on dense rows.
 
 Minimises  ½ Σ r_j v_j² + Σ C_i ξ_i  subject to  y_i ⟨a_i, v⟩ + ξ_i − s_i = 1,  ξ ≥ 0,  s ≥ 0;  α and C − α are the
-multipliers of s and ξ. A step solves the linearised conditions  α s = μ,  (C − α) ξ = μ,  r v = Σ α_i y_i a_i,  with the
-predictor and the corrector of Mehrotra.
+multipliers of s and ξ. A step solves the linearised conditions  α s = μ,  (C − α) ξ = μ,  r v = Σ α_i y_i a_i,  with
+the predictor and the corrector of Mehrotra.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.solvers.small.factors import add_example, factorise, product, solve_factored
-from maxmargin.system.compiled import compiled, kernel
+from maxmargin.solvers.small.factors import factorise, solve_factored
+from maxmargin.system.compiled import compiled_sums, kernel
 
 MOST_STEPS = 60
 TO_BOUND = 0.995  # A step goes at most this fraction of the way to the nearest bound.
 
 
-@compiled
+@compiled_sums
 def minimise_hinge(A, y, C, r, start, target, v, alpha):
     """Move v and α from 0 to a relative gap of `target`, α from at most `start`. Return the number of steps."""
     n, p = A.shape
@@ -38,7 +38,11 @@ def minimise_hinge(A, y, C, r, start, target, v, alpha):
             off += C[i] * abs(m[i] + xi[i] - s[i] - 1.0)
             size += C[i] * max(1.0 - m[i], 0.0)
             theta[i] = xi[i] / (C[i] - alpha[i]) + s[i] / alpha[i]
-            add_example(A[i], y[i] * alpha[i], 1.0 / theta[i], g, H)
+            for j in range(p):
+                g[j] += y[i] * alpha[i] * A[i, j]
+                scaled = A[i, j] / theta[i]
+                for k in range(j + 1):
+                    H[j, k] += scaled * A[i, k]
         for j in range(p):
             size += 0.5 * r[j] * v[j] * v[j]
             off += abs(g[j] * v[j])
@@ -74,23 +78,28 @@ def minimise_hinge(A, y, C, r, start, target, v, alpha):
             alpha[i] += a * da[i]
             s[i] += a * ds[i]
             xi[i] += a * dxi[i]
-            m[i] = y[i] * product(A[i], v, p)
+            m[i] = 0.0
+            for j in range(p):
+                m[i] += y[i] * A[i, j] * v[j]
     return MOST_STEPS
 
 
-@compiled
+@compiled_sums
 def direction(A, y, L, g, theta, c, step, da):
     """Solve for the step of v and the step da of α, with the factor L of the matrix."""
     n, p = A.shape
     for j in range(p):
         step[j] = g[j]
     for i in range(n):
-        scaled, a = y[i] * c[i] / theta[i], A[i]
+        scaled = y[i] * c[i] / theta[i]
         for j in range(p):
-            step[j] -= scaled * a[j]
+            step[j] -= scaled * A[i, j]
     solve_factored(L, p, step)
     for i in range(n):
-        da[i] = -(y[i] * product(A[i], step, p) + c[i]) / theta[i]
+        rise = 0.0
+        for j in range(p):
+            rise += A[i, j] * step[j]
+        da[i] = -(y[i] * rise + c[i]) / theta[i]
 
 
 @kernel

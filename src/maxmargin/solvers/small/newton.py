@@ -40,8 +40,9 @@ class SmallNewton:
     """Newton's method for small problems: all steps in one compiled call."""
 
     name = "small_newton"
+    deterministic = True
     state_type = Minimum
-    takes = Takes(tuple(CODES))
+    takes = Takes(tuple(CODES), only_named=True)
 
     def start(self, problem: Problem, warm: Point | None = None) -> Minimum:
         """Start at w = 0, or at the point `warm`."""
@@ -71,7 +72,9 @@ class SmallNewton:
     def steps(self, problem: Problem, state: Minimum, most: int) -> int:
         """Take at most so many steps. Return how many were needed; −1 if there were too few."""
         A, r = design_of(problem)
-        taken = minimise(A, problem.y, problem.C, r, CODES[problem.loss.name], most, state.v, state.margins)
+        n, p = A.shape
+        room = np.empty(p), np.empty(p), np.empty(n), np.empty((p, p))
+        taken = minimise(A, problem.y, problem.C, r, CODES[problem.loss.name], most, state.v, state.margins, *room)
         state.visited += (most if taken < 0 else max(taken, 1)) * problem.n
         return int(taken)
 

@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from math import exp, log1p
 
-import numpy as np
-
-from maxmargin.solvers.small.factors import add_example, factorise, product, solve_factored
-from maxmargin.system.compiled import compiled, kernel
+from maxmargin.solvers.small.factors import factorise, solve_factored
+from maxmargin.system.compiled import compiled_sums, kernel
 
 SQUARED_HINGE, LOGISTIC = 0, 1
 ENOUGH = 1e-13  # Newton decrement relative to P: a further step would change P by less than its rounding error.
+INFINITE = 1e300  # Longer than every step.
 SEARCH_STEPS = 40  # Most steps of a line search.
 FLAT = 0.1  # A line search ends where the slope has fallen to this fraction.
 
 
-@compiled
-def minimise(A, y, C, r, loss, most, v, m):
-    """Move v to the minimum in at most `most` steps; m holds the margins of v. Return the steps, −1 for too many."""
+@compiled_sums
+def minimise(A, y, C, r, loss, most, v, m, g, step, dm, H):
+    """Move v to the minimum in at most `most` steps; m holds the margins of v. Return the steps, −1 for too many.
+
+    g, step, dm and H are room for the gradient, the step, the change of the margins and the matrix.
+    """
     n, p = A.shape
-    g, step, dm, H = np.empty(p), np.empty(p), np.empty(n), np.empty((p, p))
     for count in range(most):
         value = 0.0
         for j in range(p):
@@ -37,31 +38,43 @@ def minimise(A, y, C, r, loss, most, v, m):
             own, force, bend = loss_of(loss, m[i])
             value += C[i] * own
             if C[i] * force > 0.0:
-                add_example(A[i], y[i] * C[i] * force, C[i] * bend, g, H)
+                for j in range(p):
+                    g[j] += y[i] * C[i] * force * A[i, j]
+                    scaled = C[i] * bend * A[i, j]
+                    for k in range(j + 1):
+                        H[j, k] += scaled * A[i, k]
+        factorise(H, p)
+        rise, linear, square = 0.0, 0.0, 0.0
         for j in range(p):
             step[j] = g[j]
-        factorise(H, p)
         solve_factored(H, p, step)
-        if not product(g, step, p) > ENOUGH * value:
+        for j in range(p):
+            rise += g[j] * step[j]
+            linear += r[j] * v[j] * step[j]
+            square += r[j] * step[j] * step[j]
+        if not rise > ENOUGH * value:
             return count
         for i in range(n):
-            dm[i] = y[i] * product(A[i], step, p)
-        t = step_length(m, dm, C, loss, v, step, r)
+            dm[i] = 0.0
+            for j in range(p):
+                dm[i] += y[i] * A[i, j] * step[j]
+        t = step_length(m, dm, C, loss, linear, square)
         for j in range(p):
             v[j] += t * step[j]
         for i in range(n):
-            m[i] = y[i] * product(A[i], v, p)
+            m[i] = 0.0
+            for j in range(p):
+                m[i] += y[i] * A[i, j] * v[j]
     return -1
 
 
-@compiled
-def step_length(m, dm, C, loss, v, step, r):
-    """Return a t at which the slope of P along the step is small: Newton's method inside a bracket, from t = 1."""
-    linear, square = 0.0, 0.0
-    for j in range(v.size):
-        linear += r[j] * v[j] * step[j]
-        square += r[j] * step[j] * step[j]
-    start, low, high, t = 0.0, 0.0, np.inf, 0.0
+@compiled_sums
+def step_length(m, dm, C, loss, linear, square):
+    """Return a t at which the slope of P is small, by Newton's method inside a bracket, from t = 1.
+
+    The slope of the norm is `linear` + t `square`.
+    """
+    start, low, high, t = 0.0, 0.0, INFINITE, 0.0
     for k in range(SEARCH_STEPS):
         slope, bend = linear + t * square, square
         for i in range(m.size):
@@ -72,14 +85,14 @@ def step_length(m, dm, C, loss, v, step, r):
             start, t = slope, 1.0
             continue
         if abs(slope) <= FLAT * abs(start):
-            return t
+            break
         if slope < 0.0:
             low = t
         else:
             high = t
         t = t - slope / bend if bend > 0.0 else 2.0 * t
         if not low < t < high:
-            t = 0.5 * (low + high) if high < np.inf else 2.0 * low
+            t = 0.5 * (low + high) if high < INFINITE else 2.0 * low
     return t
 
 

@@ -23,15 +23,18 @@ from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.small.design import MOST_ROWS, MOST_VALUES, is_small, split
 from maxmargin.solvers.small.interior import interior, rows_of
-from maxmargin.solvers.small.pair_steps import maximise
+from maxmargin.solvers.small.pair_steps import MOST_FREE, maximise, maximise_singly
 from maxmargin.solvers.takes import EVERY_FORMULATION, Takes
 from maxmargin.status import Status
 
 FIRST_TARGET = 5e-5  # Relative gap of the first call: half of the default tolerance, to leave room for rounding.
 LOWER_TARGET = 0.1  # Each further call lowers it by this factor.
 WORK = 100_000_000  # Values of K visited by the pair steps of one call: a tenth of a second.
-INTERIOR_COST = 8  # Pair steps that cost as much as an interior-point method, divided by the square of the columns.
-EXAMPLES_PER_COLUMN = 30  # With more, an interior-point method takes less time than computing K.
+# Where an interior-point method is possible, pair steps get as much time as it would take: about as many steps as the
+# square of the number of columns. With many examples for each column it comes first.
+LEAST_PAIR_STEPS = 500
+EXAMPLES_PER_COLUMN = 30
+LEAST_EXAMPLES = 500
 NOTHING = np.zeros(0)
 
 
@@ -64,6 +67,7 @@ class SmallSmo:
     """SMO for small problems: all steps on the whole kernel matrix in one compiled call."""
 
     name = "small_smo"
+    deterministic = True
     state_type = PairState
     takes = Takes(("hinge",), formulations=EVERY_FORMULATION)
 
@@ -92,16 +96,13 @@ class SmallSmo:
         rows = None if within or len(state.v) else rows_of(problem)
         if rows is not None:
             n, columns = rows.A.shape
-            if n >= EXAMPLES_PER_COLUMN * columns:
+            if n >= max(EXAMPLES_PER_COLUMN * columns, LEAST_EXAMPLES):
                 return interior(problem, state, rows)
-            most = min(most, INTERIOR_COST * columns**2)
+            most = min(most, max(columns**2, LEAST_PAIR_STEPS))
         before, arrays = state.estimate, arrays_of(problem)
         if len(state.v):
             state.F = -arrays.q - arrays.K @ state.beta
-        state.estimate, taken = maximise(
-            arrays.K, state.beta, arrays.lo, arrays.hi, arrays.q, state.F, arrays.group, arrays.groups, arrays.scale,
-            state.target, most,
-        )  # fmt: skip
+        state.estimate, taken = moved(arrays, state, most)
         state.visited += max(2 * taken, 1)
         if rows is not None and state.estimate > state.target:
             return interior(problem, state, rows)
@@ -121,6 +122,30 @@ class SmallSmo:
         if len(state.v):
             return Point(*split(problem, state.v), alpha)
         return Point(problem.dense.T @ state.beta, problem.bias_square * float(np.sum(state.beta)), alpha)
+
+
+def moved(arrays: Arrays, state: PairState, most: int) -> tuple[float, int]:
+    """Take at most so many steps; return the relative gap and how many were taken."""
+    n, f = len(state.beta), min(len(state.beta), MOST_FREE)
+    fixed = arrays.K, state.beta, arrays.lo, arrays.hi, arrays.q, state.F
+    room = np.empty(f, np.intp), np.empty((f, f)), np.empty((3, f))
+    if not arrays.groups:
+        gap, taken = maximise_singly(*fixed, arrays.scale, state.target, most, arrays.group, *room)
+    else:
+        marks = np.empty((arrays.groups, n)), np.empty((arrays.groups, n))
+        gap, taken = maximise(
+            *fixed,
+            arrays.group,
+            arrays.groups,
+            arrays.scale,
+            state.target,
+            most,
+            np.empty(n),
+            np.empty(n),
+            *marks,
+            *room,
+        )
+    return float(gap), int(taken)
 
 
 def check_size(problem: Any) -> None:
