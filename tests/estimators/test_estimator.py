@@ -48,7 +48,7 @@ def test_attributes_are_those_of_scikit_learn():
 
 def test_it_agrees_with_libsvm_whose_bias_is_free_too():
     X, y = overlapping(n=100)
-    ours, theirs = LinearSVC(C=0.5).fit(X, y), SVC(kernel="linear", C=0.5, tol=1e-8).fit(X, y)
+    ours, theirs = LinearSVC(loss="hinge", C=0.5).fit(X, y), SVC(kernel="linear", C=0.5, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
     assert np.array_equal(ours.support_, np.sort(theirs.support_))
@@ -101,7 +101,7 @@ def test_float32_rows_are_not_widened():
 def test_stopping_early_warns_with_the_certificate():
     X, y = overlapping(n=2000, d=20)
     with pytest.warns(ConvergenceWarning, match=r"objective .* above the optimum\. Stopped at the epoch limit"):
-        LinearSVC(max_epochs=1, C=100.0, tol=1e-8).fit(X, y)
+        LinearSVC(loss="hinge", max_iter=1, C=100.0, tol=1e-8).fit(X, y)
 
 
 def test_probabilities_exist_for_logistic_alone():

@@ -265,9 +265,9 @@ def test_an_array_is_refused_in_one_line_where_it_is_no_value(name):
         maxmargin.train(X, y, **{name: np.arange(3)})
 
 
-def test_a_grid_over_biases_may_have_scales_for_all_of_them():
+def test_a_grid_over_intercepts_may_have_scales_for_all_of_them():
     X, y = overlapping()
-    assert maxmargin.LinearSVC(bias_scale=10.0).fit(X, y).certificate_.relative_gap <= 1e-4
+    assert maxmargin.LinearSVC(fit_intercept=False, intercept_scaling=10.0).fit(X, y).certificate_.relative_gap <= 1e-4
 
 
 @pytest.mark.parametrize("d", ["a", 9.5, -1, True])
