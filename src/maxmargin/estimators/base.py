@@ -17,8 +17,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from maxmargin.data.labels import plain
-from maxmargin.errors import ParameterError
+from maxmargin.data.examples import weights_of_classes
+from maxmargin.data.labels import plain, show
+from maxmargin.errors import DataError, ParameterError
 from maxmargin.estimators.names import estimator_names, renamed, unknown_name
 from maxmargin.kernels.functions import has_parameter
 from maxmargin.loop.interrupts import postponed
@@ -94,6 +95,7 @@ TRANSLATION: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "intercept_scaling": ("bias_scale", scale_of),
     "probability": ("probability", has_sigmoids),
 }
+ELSEWHERE = {"bias": "fit_intercept", **{other: name for name, (other, _) in TRANSLATION.items()}}
 
 # Parameters that `train` lacks. They are used by the estimators, or are only checked: penalty, dual, multi_class.
 OWN = {
@@ -123,7 +125,7 @@ class Estimator(BaseEstimator):
         """Refuse an unknown parameter and name the nearest known one."""
         for name in parameters.keys() - set(cls._get_param_names()):
             message = f"{cls.__name__}() got an unexpected keyword argument {name!r}"
-            raise TypeError(f"{message}: {unknown_name(name, cls._get_param_names())}")
+            raise TypeError(f"{message}: {unknown_name(name, cls._get_param_names(), ELSEWHERE)}")
         return super().__new__(cls)
 
     def set_params(self, **parameters: Any) -> Any:
@@ -131,7 +133,7 @@ class Estimator(BaseEstimator):
         for name in parameters:
             if name.partition("__")[0] not in self._get_param_names():
                 message = f"Invalid parameter {name!r} for estimator {type(self).__name__}"
-                raise ParameterError(f"{message}: {unknown_name(name, self._get_param_names())}")
+                raise ParameterError(f"{message}: {unknown_name(name, self._get_param_names(), ELSEWHERE)}")
         return super().set_params(**parameters)
 
     def _train(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -139,6 +141,8 @@ class Estimator(BaseEstimator):
         parameters = self.get_params(deep=False)
         with interruptible(parameters["on_interrupt"]), estimator_names():
             weights = None if sample_weight is None else self._weights(sample_weight, X, y)
+            if self.task == "classify":
+                self.class_weight_ = checked_class_weights(y, weights, parameters["class_weight"])
             self.result_ = train(X, y, task=self.task, weights=weights, **self._parameters(parameters))
             self._describe()
             self.certificate_ = self.result_.certificate
@@ -218,6 +222,16 @@ def check_labels(y: Any) -> None:
     labels = np.asarray(y, dtype=object) if isinstance(y, (list, tuple)) else np.asarray(y)
     if labels.ndim == 1 and labels.dtype.kind in TEXT_KINDS:
         plain(labels)
+
+
+def checked_class_weights(y: Any, weights: np.ndarray | None, class_weight: Any) -> np.ndarray:
+    """Return the weight of each class. Refuse a class all of whose examples have the weight 0."""
+    CHECKS["class_weight"]("class_weight", class_weight)
+    classes, codes = np.unique(y, return_inverse=True)
+    found = weights_of_classes(class_weight, classes, codes)
+    for label in classes[np.bincount(codes, weights) * found <= 0.0]:
+        raise DataError(f"all examples of class {show(label)} have the weight 0: weight one, or leave the class out")
+    return found
 
 
 def printing(name: str, callback: Callback | None) -> Callback:

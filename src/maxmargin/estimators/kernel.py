@@ -34,7 +34,10 @@ class KernelEstimator(Estimator):
             raise TypeError("Sparse precomputed kernels are not supported: pass K.toarray()")
         if not callable(kernel) or is_matrix(X):
             found = validate_data(self, X, *y, **ROWS, **options)
-            self.shape_fit_ = (found[0] if y else found).shape
+            rows = found[0] if y else found
+            self.shape_fit_ = rows.shape
+            if isinstance(kernel, str) and kernel != "precomputed":
+                check_squares(rows)
             return found
         check_consistent_length(X, *y)
         self.shape_fit_ = np.shape(X) if hasattr(X, "shape") else (_num_samples(X),)
@@ -98,6 +101,17 @@ class KernelEstimator(Estimator):
         tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
+
+
+def check_squares(X: Any) -> None:
+    """Refuse rows with values whose squares overflow."""
+    values = X.data if issparse(X) else X
+    limit = np.sqrt(np.finfo(np.float64).max / (4.0 * max(X.shape[1], 1)))  # differences are up to twice as large
+    if values.size and max(-float(np.min(values)), float(np.max(values))) > limit:
+        raise DataError(
+            f"The dual coefficients or intercepts are not finite: squares of values in X overflow above {limit:.1e}: "
+            "scale the features"
+        )
 
 
 def is_matrix(X: Any) -> bool:

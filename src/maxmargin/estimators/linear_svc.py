@@ -83,6 +83,8 @@ class LinearSVC(SparseCoefMixin, ClassifierMixin, Estimator):
         The intercepts.
     classes_ : ndarray of shape (n_classes,)
         The labels.
+    class_weight_ : ndarray of shape (n_classes,)
+        The weight of each class.
     n_iter_ : int
         The number of epochs, the maximum over the classes.
     support_ : ndarray of shape (n_SV,)

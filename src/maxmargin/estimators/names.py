@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 
 from maxmargin.errors import MaxmarginError
+
+LEAST_PREFIX = 3  # letters that a known name and an unknown one must share to be compared by their beginning
 
 WORDS = {
     r"\bmax_epochs\b": "max_iter",
@@ -37,8 +39,12 @@ def estimator_names() -> Iterator[None]:
         raise type(error)(renamed(str(error))) from None
 
 
-def unknown_name(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown parameter: the nearest known name, or all of them."""
+def unknown_name(name: str, known: Iterable[str], others: Mapping[str, str]) -> str:
+    """Return the end of a message about an unknown parameter: the nearest known name, or all of them.
+
+    `others` maps names that the parameters have elsewhere to their names here.
+    """
     known = sorted(known)
-    near = get_close_matches(name, known, n=1)
+    begin = [one for one in known if len(one) >= LEAST_PREFIX and name.startswith(one)]
+    near = [others[name]] if others.get(name) in known else begin or get_close_matches(name, known, n=1)
     return f"did you mean {near[0]!r}?" if near else f"Valid parameters are: {known}"

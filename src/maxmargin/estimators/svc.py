@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from maxmargin.data.examples import weights_of_classes
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.estimators.base import check_labels, has_sigmoids, iterations, store
 from maxmargin.estimators.kernel import KernelEstimator, stored_like
@@ -42,8 +41,6 @@ class Classifier(ClassifierMixin, KernelEstimator):
         X, y = self._validated(X, y)
         check_classification_targets(y)
         self._train(X, y, sample_weight)
-        codes = np.searchsorted(self.classes_, y)
-        self.class_weight_ = weights_of_classes(parameters["class_weight"], self.classes_, codes)
         return self
 
     def _warn_of_probability(self, probability: Any) -> None:
