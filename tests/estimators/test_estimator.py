@@ -17,9 +17,35 @@ from sklearn.utils.estimator_checks import check_estimator
 from maxmargin import LinearSVC, Status
 
 
+EQUIVALENCE = {f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")}
+
+
+def expected(options):
+    """Checks that may fail; they fail for scikit-learn's LinearSVC too.
+
+    Without an intercept, no class weight makes all predictions one class. Weights and copies of examples are compared
+    to 1e-7, and with these losses and intercepts the two fits stop at different points within `tol`.
+    """
+    found = {"check_array_api_input"}
+    if not options.get("fit_intercept", True):
+        found.add("check_class_weight_classifiers")
+    if options.get("loss") != "hinge" and options.keys() & {"fit_intercept", "intercept_scaling"}:
+        found |= EQUIVALENCE
+    return found
+
+
 @pytest.mark.parametrize(
     "options",
-    [{}, {"loss": "logistic"}, {"loss": "squared_hinge"}],
+    [
+        {},
+        {"loss": "hinge"},
+        {"loss": "logistic"},
+        {"fit_intercept": False},
+        {"intercept_scaling": 1.0},
+        {"loss": "hinge", "fit_intercept": False},
+        {"loss": "hinge", "intercept_scaling": 10.0},
+        {"loss": "logistic", "intercept_scaling": 1.0},
+    ],
     ids=str,
 )
 def test_the_contract_of_scikit_learn_is_kept(options):
@@ -28,8 +54,8 @@ def test_the_contract_of_scikit_learn_is_kept(options):
         warnings.simplefilter("ignore")
         checks = check_estimator(LinearSVC(**options), on_fail=None, on_skip=None)
     wrong = {check["check_name"]: repr(check["exception"]) for check in checks if check["status"] != "passed"}
-    assert wrong.keys() <= {"check_array_api_input"}, wrong
-    assert all("SCIPY_ARRAY_API" in reason for reason in wrong.values())
+    assert wrong.keys() <= expected(options), wrong
+    assert "SCIPY_ARRAY_API" in wrong.get("check_array_api_input", "SCIPY_ARRAY_API")
     assert len(checks) > 40
 
 
