@@ -17,9 +17,35 @@ from sklearn.utils.estimator_checks import check_estimator
 from maxmargin import LinearSVC, Status
 
 
+EQUIVALENCE = {f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")}
+
+
+def expected(options):
+    """Checks that may fail; they fail for scikit-learn's LinearSVC too.
+
+    Without an intercept, no class weight makes all predictions one class. Weights and copies of examples are compared
+    to 1e-7, and with these losses and intercepts the two fits stop at different points within `tol`.
+    """
+    found = {"check_array_api_input"}
+    if not options.get("fit_intercept", True):
+        found.add("check_class_weight_classifiers")
+    if options.get("loss") != "hinge" and options.keys() & {"fit_intercept", "intercept_scaling"}:
+        found |= EQUIVALENCE
+    return found
+
+
 @pytest.mark.parametrize(
     "options",
-    [{}, {"loss": "logistic"}, {"loss": "squared_hinge"}],
+    [
+        {},
+        {"loss": "hinge"},
+        {"loss": "logistic"},
+        {"fit_intercept": False},
+        {"intercept_scaling": 1.0},
+        {"loss": "hinge", "fit_intercept": False},
+        {"loss": "hinge", "intercept_scaling": 10.0},
+        {"loss": "logistic", "intercept_scaling": 1.0},
+    ],
     ids=str,
 )
 def test_the_contract_of_scikit_learn_is_kept(options):
@@ -28,8 +54,8 @@ def test_the_contract_of_scikit_learn_is_kept(options):
         warnings.simplefilter("ignore")
         checks = check_estimator(LinearSVC(**options), on_fail=None, on_skip=None)
     wrong = {check["check_name"]: repr(check["exception"]) for check in checks if check["status"] != "passed"}
-    assert wrong.keys() <= {"check_array_api_input"}, wrong
-    assert all("SCIPY_ARRAY_API" in reason for reason in wrong.values())
+    assert wrong.keys() <= expected(options), wrong
+    assert "SCIPY_ARRAY_API" in wrong.get("check_array_api_input", "SCIPY_ARRAY_API")
     assert len(checks) > 40
 
 
@@ -48,7 +74,7 @@ def test_attributes_are_those_of_scikit_learn():
 
 def test_it_agrees_with_libsvm_whose_bias_is_free_too():
     X, y = overlapping(n=100)
-    ours, theirs = LinearSVC(C=0.5).fit(X, y), SVC(kernel="linear", C=0.5, tol=1e-8).fit(X, y)
+    ours, theirs = LinearSVC(loss="hinge", C=0.5).fit(X, y), SVC(kernel="linear", C=0.5, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
     assert np.array_equal(ours.support_, np.sort(theirs.support_))
@@ -101,7 +127,7 @@ def test_float32_rows_are_not_widened():
 def test_stopping_early_warns_with_the_certificate():
     X, y = overlapping(n=2000, d=20)
     with pytest.warns(ConvergenceWarning, match=r"objective .* above the optimum\. Stopped at the epoch limit"):
-        LinearSVC(max_epochs=1, C=100.0, tol=1e-8).fit(X, y)
+        LinearSVC(loss="hinge", max_iter=1, C=100.0, tol=1e-8).fit(X, y)
 
 
 def test_probabilities_exist_for_logistic_alone():

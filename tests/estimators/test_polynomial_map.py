@@ -34,7 +34,7 @@ def test_a_machine_on_phi_is_the_machine_with_the_kernel():
     y = np.where(X[:, 0] * X[:, 1] + 0.5 * X[:, 2] ** 2 > 0.3, 1, -1)
     settings = {"degree": 2, "gamma": 0.5, "coef0": 1.0}
     phi = PolynomialMap(**settings).fit(X)
-    linear = LinearSVC(tol=1e-8).fit(phi.transform(X), y)
+    linear = LinearSVC(loss="hinge", tol=1e-8).fit(phi.transform(X), y)
     kernel = SVC(kernel="poly", tol=1e-8, **settings).fit(X, y)
     assert kernel.certificate_.primal == pytest.approx(linear.certificate_.primal, rel=1e-6)
     test = rng.normal(size=(50, 3))

@@ -55,7 +55,10 @@ def test_ties_are_broken_by_the_decision_values():
 
 
 def test_a_linear_kernel_is_a_linear_machine():
-    kernel, linear = SVC(kernel="linear", tol=1e-8).fit(X[two], y[two]), LinearSVC(tol=1e-8).fit(X[two], y[two])
+    kernel, linear = (
+        SVC(kernel="linear", tol=1e-8).fit(X[two], y[two]),
+        LinearSVC(loss="hinge", tol=1e-8).fit(X[two], y[two]),
+    )
     assert kernel.certificate_.primal == pytest.approx(linear.certificate_.primal, rel=1e-7)
     assert kernel.coef_ == pytest.approx(linear.coef_, abs=1e-3)
     assert kernel.decision_function(test) == pytest.approx(linear.decision_function(test), abs=1e-3)
@@ -90,7 +93,7 @@ def test_it_searches_a_grid_and_a_pipeline_of_precomputed_kernels():
 
 def test_a_run_that_is_cut_short_says_so_and_still_decides():
     with pytest.warns(ConvergenceWarning, match="above the optimum"):
-        cut = SVC(C=1000.0, tol=1e-9, max_epochs=1e-9).fit(X[two], y[two])
+        cut = SVC(C=1000.0, tol=1e-9, max_iter=1e-9).fit(X[two], y[two])
     assert cut.fit_status_ == 1
     assert cut.predict(test).shape == (len(test),)
 

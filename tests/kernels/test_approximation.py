@@ -239,12 +239,13 @@ def test_bad_input_gets_one_line(settings, said):
         maxmargin.train(X, y, **settings)
 
 
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
 def test_what_svc_cannot_do_with_it_is_said():
     with pytest.raises(ParameterError, match="'ovo' is for the kernel itself"):
         SVC(approx="nystrom", decision_function_shape="ovo").fit(X, y)
     with pytest.raises(ParameterError, match="probability is for kernels"):
         SVC(approx="nystrom", probability=True).fit(X, y)
-    with pytest.raises(ParameterError, match="seed=-1 must be"):
+    with pytest.raises(ParameterError, match="random_state=-1 must be"):
         SVC(approx="nystrom", random_state=-1).fit(X, y)
     svc = SVC(probability=True).fit(X[two], y[two])
     svc.set_params(approx="fourier", probability=False, components=20).fit(X[two], y[two])

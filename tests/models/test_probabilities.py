@@ -18,6 +18,8 @@ from maxmargin import SVC, MaxmarginError, NuSVC, ParameterError
 from maxmargin.cli import run
 from maxmargin.models.probabilities import couple, couple_some, fit_sigmoid, folds_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+
 digits = load_digits()
 order = np.random.default_rng(0).permutation(1797)
 X, test, _ = np.split(digits.data[order] / 16.0, [400, 700])
@@ -106,8 +108,8 @@ def test_probabilities_say_what_is_likely_and_are_always_the_same(kind, classes)
     assert np.mean(one.classes_[np.argmax(p, axis=1)] == right[others]) > 0.9
     assert log_loss(right[others], p) < 0.4
     assert one.predict_log_proba(test[:5]) == pytest.approx(np.log(one.predict_proba(test[:5])))
-    assert one.probA_.shape == one.probB_.shape == (classes * (classes - 1) // 2,)
-    assert (one.probA_ < 0).all()
+    assert one.result_.model.sigmoids.shape == (classes * (classes - 1) // 2, 2)
+    assert (one.result_.model.sigmoids[:, 0] < 0).all()
 
 
 def test_noise_is_given_back_as_doubt():

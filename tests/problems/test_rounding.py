@@ -144,7 +144,7 @@ def test_polynomial_kernels_far_from_0_claim_no_more_than_is_true():
 def test_one_class_with_the_origin_inside_the_data_ends(kernel, seed):
     X = make_blobs(100, random_state=seed)[0]
     for rows in (X, X - X.mean(axis=0)):
-        svm = maxmargin.OneClassSVM(kernel=kernel, max_epochs=2000).fit(rows)
+        svm = maxmargin.OneClassSVM(kernel=kernel, max_iter=2000).fit(rows)
         assert svm.fit_status_ == 0
         assert svm.certificate_.relative_gap <= svm.tol
         assert svm.certificate_.scale > 0.0

@@ -13,7 +13,7 @@ import maxmargin
 from maxmargin import ParameterError
 from maxmargin.cli import run
 from maxmargin.cli.train import train as command
-from maxmargin.estimators.base import NAMES, NEEDS, OWN
+from maxmargin.estimators.base import NEEDS, OWN, TRANSLATION, unchanged
 from maxmargin.settings.checks import CHECKS
 from maxmargin.settings.parameters import IN_A_RACE, PARAMETERS, is_given
 from maxmargin.settings.rules import RULES
@@ -125,15 +125,19 @@ def test_a_wrong_value_is_refused_whether_it_is_used_or_not(name, door):
 
 
 def parameters_of(estimator):
-    """The parameters of an estimator that `train` has too, with their names there and their defaults."""
-    items = inspect.signature(estimator).parameters.items()
-    return {name: (NAMES.get(name, name), item.default) for name, item in items if name not in OWN}
+    """The parameters of an estimator that `train` has too, with their names there and their defaults translated."""
+    found = {}
+    for name, item in inspect.signature(estimator).parameters.items():
+        known, translated = TRANSLATION.get(name, (name, unchanged))
+        if name not in OWN:
+            found[name] = (known, translated(item.default))
+    return found
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_the_parameters_of_estimators_are_those_of_train(estimator):
     for name, (known, default) in parameters_of(estimator).items():
-        expected = {"kernel": "rbf", "seed": None, "nu": 0.5}.get(known, PARAMETERS[known].default)
+        expected = {"kernel": "rbf", "nu": 0.5, "loss": "squared_hinge"}.get(known, PARAMETERS[known].default)
         assert default == expected, name
 
 
@@ -141,11 +145,12 @@ def test_the_parameters_of_estimators_are_those_of_train(estimator):
     ("estimator", "name"), [(one, name) for one in ESTIMATORS for name in parameters_of(one) if name != "checkpoint"],
     ids=lambda item: item if isinstance(item, str) else item.__name__,
 )  # fmt: skip
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
 def test_estimators_refuse_wrong_values_in_one_line(estimator, name):
     X, y = overlapping()
     known, _ = parameters_of(estimator)[name]
-    with pytest.raises(maxmargin.MaxmarginError, match=known) as caught:
-        estimator(**{name: WRONG[known]}).fit(X, y)
+    with pytest.raises(maxmargin.MaxmarginError, match=name) as caught:
+        estimator(**{name: 0 if name == "max_iter" else WRONG[known]}).fit(X, y)
     assert "\n" not in str(caught.value)
 
 
@@ -265,9 +270,9 @@ def test_an_array_is_refused_in_one_line_where_it_is_no_value(name):
         maxmargin.train(X, y, **{name: np.arange(3)})
 
 
-def test_a_grid_over_biases_may_have_scales_for_all_of_them():
+def test_a_grid_over_intercepts_may_have_scales_for_all_of_them():
     X, y = overlapping()
-    assert maxmargin.LinearSVC(bias_scale=10.0).fit(X, y).certificate_.relative_gap <= 1e-4
+    assert maxmargin.LinearSVC(fit_intercept=False, intercept_scaling=10.0).fit(X, y).certificate_.relative_gap <= 1e-4
 
 
 @pytest.mark.parametrize("d", ["a", 9.5, -1, True])

@@ -100,7 +100,7 @@ def test_mistakes_outlive_a_checkpoint(tmp_path):
 
 def test_the_estimator_warns_that_it_is_not_the_optimum():
     X, y = apart()
-    svc = maxmargin.LinearSVC(solver="perceptron")
+    svc = maxmargin.LinearSVC(loss="hinge", solver="perceptron")
     with pytest.warns(UserWarning, match="on its side"):
         svc.fit(X, y)
     assert svc.score(X, y) == 1.0

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from math import log
 from typing import Any
 
-from maxmargin.loop.record import Reading, Record
+from maxmargin.loop.record import Record
+from maxmargin.loop.record_text import as_text
 from maxmargin.system.budget import shown_size
 
 SECONDS_BETWEEN_LINES = 2.0
@@ -35,25 +36,6 @@ def progress(tol: float, quiet: bool) -> Iterator[Show]:
 def fraction(gap: float, tol: float) -> float:
     """Return how far the gap has come from 1 to `tol` on a logarithmic scale, from 0 to 1."""
     return min(max(log(max(gap, tol)) / log(tol), 0.0), 1.0) if tol < 1.0 else 1.0
-
-
-def as_text(record: Record) -> str:
-    """Format a record as text."""
-    name = f"{record.problem}: " if record.problem else ""
-    gap = max(record.best.relative_gap, 0.0)
-    mistakes = f", {record.mistakes} mistakes" if record.mistakes is not None else ""
-    if record.reading is not None:
-        return f"{name}{reading_words(record.reading)}, objective {record.best.primal:.6g}, gap {gap:.1e}"
-    return f"{name}epoch {record.epochs:.0f}, objective {record.best.primal:.6g}, gap {gap:.1e}{mistakes}"
-
-
-def reading_words(reading: Reading) -> str:
-    """Format the progress of training from files as text."""
-    done = f" {reading.read / reading.size:.0%} of {shown_size(reading.size)}" if reading.size else ""
-    return (
-        f"pass {reading.passes + 1}{done}, cache {reading.fill:.0%}, {reading.evicted:,} evicted, "
-        f"{reading.updates:.3g} steps/s"
-    )
 
 
 @contextmanager

@@ -43,21 +43,26 @@ class Examples:
         return replace(self, rows=rows, squared_norms=squared_norms(rows, threads), names=None)
 
     def class_weights(self, class_weight: str | Mapping[Any, float] | None) -> np.ndarray:
-        """Return the weight of each example's class: 1 for None, n / (k count) for "balanced", or as given."""
+        """Return the weight of each example's class: 1 without classes or class weights."""
         if class_weight is None:
             return np.ones(self.n)
-        if isinstance(class_weight, str):
-            return np.asarray((self.n / (len(self.classes) * np.bincount(self.codes)))[self.codes])
-        weights = np.ones(len(self.classes))
-        for label, weight in class_weight.items():
-            found = [k for k, known in enumerate(self.classes.tolist()) if known == label or show(known) == show(label)]
-            if not found:
-                known = ", ".join(map(show, self.classes[:8]))
-                raise DataError(
-                    f"class_weight names the class {show(label)}, and the data have {known}: name one of these"
-                )
-            weights[found[0]] = weight
-        return np.asarray(weights[self.codes])
+        return np.asarray(weights_of_classes(class_weight, self.classes, self.codes)[self.codes])
+
+
+def weights_of_classes(
+    class_weight: str | Mapping[Any, float] | None, classes: np.ndarray, codes: np.ndarray
+) -> np.ndarray:
+    """Return the weight of each class: 1 for None, n / (k count) for "balanced", or as given."""
+    if isinstance(class_weight, str):
+        return np.asarray(len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes))))
+    weights = np.ones(len(classes))
+    for label, weight in (class_weight or {}).items():
+        found = [k for k, known in enumerate(classes.tolist()) if known == label or show(known) == show(label)]
+        if not found:
+            known = ", ".join(map(show, classes[:8]))
+            raise DataError(f"class_weight names the class {show(label)}, and the data have {known}: name one of these")
+        weights[found[0]] = weight
+    return weights
 
 
 def examples_of(X: Any, y: Any, task: str, threads: int) -> Examples:

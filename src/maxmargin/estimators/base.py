@@ -1,7 +1,7 @@
 """The base class of the estimators: it translates their parameters for `train`, and handles fits that end early.
 
-Parameters have scikit-learn's names; `NAMES` maps them to those of `train`. An estimator's fit calls `train` and sets
-the attributes that scikit-learn's estimators have.
+Parameters have scikit-learn's names; `TRANSLATION` maps them to those of `train`. An estimator's fit calls `train` and
+sets the attributes that scikit-learn's estimators have.
 """
 
 from __future__ import annotations
@@ -13,17 +13,23 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from maxmargin.data.examples import weights_of_classes
+from maxmargin.data.labels import plain, show
 from maxmargin.errors import DataError, ParameterError
+from maxmargin.estimators.names import estimator_names, renamed, unknown_name
 from maxmargin.kernels.functions import has_parameter
 from maxmargin.loop.interrupts import postponed
+from maxmargin.loop.loop import Callback
+from maxmargin.loop.record import Record
+from maxmargin.loop.record_text import as_text
 from maxmargin.results import Result
 from maxmargin.settings.checks import CHECKS
 from maxmargin.status import Status
+from maxmargin.system.values import check_flag, is_number, is_whole
 from maxmargin.training.train import train
 
 ROWS: dict[str, Any] = {
@@ -32,15 +38,81 @@ ROWS: dict[str, Any] = {
     "dtype": [np.float64, np.float32],
     "order": "C",
 }
-NAMES = {"cache_size": "cache", "random_state": "seed", "n_jobs": "threads"}  # scikit-learn's name, name in `train`
-OWN = {"on_interrupt", "decision_function_shape", "break_ties", "shrinking"}  # parameters that `train` lacks
 ON_INTERRUPT = ("raise", "return")
+NO_LIMIT = -1  # the value of max_iter for no limit, as in scikit-learn
 EVERY_CORE = -1  # the value of n_jobs for all cores
+TEXT_KINDS = "OUT"  # kinds of NumPy types in which labels of several types can hide
 
 
 def store(estimator: Any, parameters: dict[str, Any]) -> None:
     """Set every parameter of `__init__` as an attribute, as scikit-learn requires."""
     estimator.__dict__.update((name, value) for name, value in parameters.items() if name not in ("self", "__class__"))
+
+
+def seed_of(random_state: Any) -> Any:
+    """Return the seed for scikit-learn's `random_state`. None is 0, so that the same data give the same model."""
+    if random_state is None:
+        return 0
+    return int(random_state.randint(1 << 31)) if hasattr(random_state, "randint") else random_state
+
+
+def threads_of(n_jobs: Any) -> Any:
+    """Return the number of threads; None for all cores."""
+    return None if is_whole(n_jobs) and n_jobs == EVERY_CORE else n_jobs
+
+
+def epochs_of(max_iter: Any) -> float | None:
+    """Return the limit of epochs; None for no limit."""
+    if is_number(max_iter) and max_iter == NO_LIMIT:
+        return None
+    if not (is_number(max_iter) and max_iter > 0):
+        raise ParameterError(f"max_iter={max_iter!r} must be a number of epochs above 0, or -1 for no limit")
+    return float(max_iter)
+
+
+def scale_of(intercept_scaling: Any) -> Any:
+    """Return the size of the constant feature; 1 if there is none."""
+    return 1.0 if intercept_scaling is None else intercept_scaling
+
+
+def has_sigmoids(probability: Any) -> Any:
+    """Return whether probabilities are wanted: not if `probability` has its default, "deprecated"."""
+    return False if isinstance(probability, str) and probability == "deprecated" else probability
+
+
+def unchanged(value: Any) -> Any:
+    """Return the value of a parameter that only has another name in `train`."""
+    return value
+
+
+# The name of a parameter in the estimators, its name in `train`, and how its value is translated. `bias` of `train`
+# follows from `fit_intercept` and `intercept_scaling` together (see `bias_of`). Other names are the same in both.
+TRANSLATION: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "max_iter": ("max_epochs", epochs_of),
+    "cache_size": ("cache", unchanged),
+    "random_state": ("seed", seed_of),
+    "n_jobs": ("threads", threads_of),
+    "intercept_scaling": ("bias_scale", scale_of),
+    "probability": ("probability", has_sigmoids),
+}
+ELSEWHERE = {"bias": "fit_intercept", **{other: name for name, (other, _) in TRANSLATION.items()}}
+
+# Parameters that `train` lacks. They are used by the estimators, or are only checked: penalty, dual, multi_class.
+OWN = {
+    "penalty", "dual", "multi_class", "fit_intercept", "verbose", "shrinking", "decision_function_shape", "break_ties",
+    "on_interrupt",
+}  # fmt: skip
+
+# If the condition is false, the parameter has no effect and is not passed on: grids and pipelines may set it.
+NEEDS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "bias_scale": lambda given: given["bias"] == "regularised",
+    "gamma": lambda given: has_parameter(given["kernel"], "gamma"),
+    "degree": lambda given: has_parameter(given["kernel"], "degree"),
+    "coef0": lambda given: has_parameter(given["kernel"], "coef0"),
+    "cache": lambda given: given.get("approx") is None,
+    "components": lambda given: given["approx"] is not None,
+    "landmarks": lambda given: given["approx"] == "nystrom",
+}
 
 
 class Estimator(BaseEstimator):
@@ -49,27 +121,58 @@ class Estimator(BaseEstimator):
     task: ClassVar[str] = "classify"
     result_: Result
 
+    def __new__(cls, *positional: Any, **parameters: Any) -> Any:
+        """Refuse an unknown parameter and name the nearest known one."""
+        for name in parameters.keys() - set(cls._get_param_names()):
+            message = f"{cls.__name__}() got an unexpected keyword argument {name!r}"
+            raise TypeError(f"{message}: {unknown_name(name, cls._get_param_names(), ELSEWHERE)}")
+        return super().__new__(cls)
+
+    def set_params(self, **parameters: Any) -> Any:
+        """Set parameters, as in scikit-learn. An unknown name is refused, and the nearest known one is named."""
+        for name in parameters:
+            if name.partition("__")[0] not in self._get_param_names():
+                message = f"Invalid parameter {name!r} for estimator {type(self).__name__}"
+                raise ParameterError(f"{message}: {unknown_name(name, self._get_param_names(), ELSEWHERE)}")
+        return super().set_params(**parameters)
+
     def _train(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Train, set the fitted attributes, and warn if the run stops before `tol` is reached."""
-        parameters = self.get_params()
-        with interruptible(parameters["on_interrupt"]):
+        parameters = self.get_params(deep=False)
+        with interruptible(parameters["on_interrupt"]), estimator_names():
             weights = None if sample_weight is None else self._weights(sample_weight, X, y)
+            if self.task == "classify":
+                self.class_weight_ = checked_class_weights(y, weights, parameters["class_weight"])
             self.result_ = train(X, y, task=self.task, weights=weights, **self._parameters(parameters))
             self._describe()
             self.certificate_ = self.result_.certificate
             self.fit_status_ = int(self.result_.status is not Status.CONVERGED)
             if self.fit_status_:
-                message = f"{self.result_.certificate}. {self.result_.advice}"
-                warnings.warn(message, ConvergenceWarning, stacklevel=3)
+                warnings.warn(self._warning(parameters["max_iter"]), ConvergenceWarning, stacklevel=3)
+
+    def _warning(self, max_iter: Any) -> str:
+        """Return the text of the warning about a fit that stopped early; at `max_iter` it begins as scikit-learn's."""
+        message = renamed(f"{self.result_.certificate}. {self.result_.advice}")
+        if self.result_.status is not Status.EPOCH_LIMIT:
+            return message
+        return (
+            f"Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with StandardScaler or "
+            f"MinMaxScaler. {message}"
+        )
 
     def _parameters(self, parameters: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters for `train`. Those without effect are checked and dropped: grids may set them."""
-        found = {NAMES.get(name, name): value for name, value in parameters.items() if name not in OWN}
-        if "seed" in found:
-            found["seed"] = seed_of(found["seed"])
-        found["threads"] = self._threads()
-        if parameters.get("shrinking", True) is not True and found.get("approx") is None:
-            found["options"] = {"shrinking": parameters["shrinking"]}
+        found: dict[str, Any] = {}
+        for name, value in parameters.items():
+            if name not in OWN:
+                other, translated = TRANSLATION.get(name, (name, unchanged))
+                found[other] = translated(value)
+        check_verbose(parameters["verbose"])
+        if parameters["verbose"]:
+            CHECKS["callback"]("callback", found["callback"])
+            found["callback"] = printing(type(self).__name__, found["callback"])
+        if "fit_intercept" in parameters:
+            found["bias"] = bias_of(parameters["fit_intercept"], parameters["intercept_scaling"])
         for name in [name for name, holds in NEEDS.items() if name in found and not holds(found)]:
             CHECKS[name](name, found.pop(name))
         return found
@@ -84,10 +187,9 @@ class Estimator(BaseEstimator):
     def _checked(self, X: Any) -> Any:
         return validate_data(self, X, reset=False, **ROWS)
 
-    def _threads(self) -> int | None:
+    def _threads(self) -> Any:
         """Return the number of threads; None for all cores."""
-        threads = self.get_params()["n_jobs"]
-        return None if threads == EVERY_CORE else threads
+        return threads_of(self.get_params(deep=False)["n_jobs"])
 
     def _fitted(self) -> Any:
         check_is_fitted(self, "result_")
@@ -95,59 +197,51 @@ class Estimator(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        kernel = self.get_params().get("kernel")
-        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
-        tags.input_tags.sparse = not tags.input_tags.pairwise
+        tags.input_tags.sparse = True
         return tags
 
 
-class KernelEstimator(Estimator):
-    """An estimator with a kernel. Examples with a negative weight do not count, as in scikit-learn."""
-
-    support_vectors_: Any
-
-    def _weights(self, sample_weight: Any, X: Any, y: Any) -> np.ndarray:
-        checked = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
-        weights = np.maximum(checked, 0.0)
-        if not np.any(weights):
-            raise DataError("Invalid input - all samples have zero or negative weights.")
-        return np.asarray(weights)
-
-    @property
-    def coef_(self) -> Any:
-        """The weights, sparse if the training data are; only for a linear kernel. Read-only: the model has its own."""
-        if self.get_params()["kernel"] != "linear":
-            raise AttributeError("coef_ is only there for a linear kernel")
-        found = stored_like(self._linear_weights(), self.support_vectors_)
-        (found.data if issparse(found) else found).flags.writeable = False
-        return found
-
-    def _linear_weights(self) -> np.ndarray:
-        """Return w of each problem, for a linear kernel."""
-        raise NotImplementedError
+def bias_of(fit_intercept: Any, intercept_scaling: Any) -> str:
+    """Return the bias for `train`: none, a constant feature of the size `intercept_scaling`, or not regularised."""
+    check_flag("fit_intercept", fit_intercept)
+    if not fit_intercept:
+        return "none"
+    return "free" if intercept_scaling is None else "regularised"
 
 
-def stored_like(values: np.ndarray, vectors: Any) -> Any:
-    """Return the values as a sparse matrix if the support vectors are sparse, as scikit-learn does."""
-    return type(vectors)(values) if issparse(vectors) else values
+def check_verbose(verbose: Any) -> None:
+    """Refuse anything but a boolean or a whole number, 0 or above."""
+    if not (isinstance(verbose, (bool, np.bool_)) or (is_whole(verbose) and verbose >= 0)):
+        raise ParameterError(f"verbose={verbose!r} must be True, False or a whole number, 0 or above")
 
 
-def seed_of(random_state: Any) -> Any:
-    """Return the seed for scikit-learn's `random_state`. None is 0, so that the same data give the same model."""
-    if random_state is None:
-        return 0
-    return int(random_state.randint(1 << 31)) if hasattr(random_state, "randint") else random_state
+def check_labels(y: Any) -> None:
+    """Refuse labels of several types, and missing ones among text: NumPy would turn all of them into text."""
+    if y is None:
+        return
+    labels = np.asarray(y, dtype=object) if isinstance(y, (list, tuple)) else np.asarray(y)
+    if labels.ndim == 1 and labels.dtype.kind in TEXT_KINDS:
+        plain(labels)
 
 
-NEEDS: dict[str, Callable[[dict[str, Any]], bool]] = {
-    "bias_scale": lambda given: given["bias"] == "regularised",
-    "gamma": lambda given: has_parameter(given["kernel"], "gamma"),
-    "degree": lambda given: has_parameter(given["kernel"], "degree"),
-    "coef0": lambda given: has_parameter(given["kernel"], "coef0"),
-    "cache": lambda given: given.get("approx") is None,
-    "components": lambda given: given["approx"] is not None,
-    "landmarks": lambda given: given["approx"] == "nystrom",
-}  # if the condition is false, the estimator drops the parameter: grids and pipelines may set it all the same
+def checked_class_weights(y: Any, weights: np.ndarray | None, class_weight: Any) -> np.ndarray:
+    """Return the weight of each class. Refuse a class all of whose examples have the weight 0."""
+    CHECKS["class_weight"]("class_weight", class_weight)
+    classes, codes = np.unique(y, return_inverse=True)
+    found = weights_of_classes(class_weight, classes, codes)
+    for label in classes[np.bincount(codes, weights) * found <= 0.0]:
+        raise DataError(f"all examples of class {show(label)} have the weight 0: weight one, or leave the class out")
+    return found
+
+
+def printing(name: str, callback: Callback | None) -> Callback:
+    """Return a callback that prints a line for each certificate, and then calls the given one."""
+
+    def show(record: Record) -> Any:
+        print(f"[{name}] {as_text(record)}, {record.seconds:.1f} s", flush=True)
+        return callback(record) if callback is not None else None
+
+    return show
 
 
 @contextmanager

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.base import KernelEstimator, iterations, stored_like
+from maxmargin.estimators.base import iterations
+from maxmargin.estimators.kernel import KernelEstimator, stored_like
 from maxmargin.kernels.points import matrix_of
 
 
@@ -21,6 +22,7 @@ class FunctionEstimator(KernelEstimator):
         self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
         self.dual_coef_ = stored_like(model.coefficients[None, :], self.support_vectors_)
         self.intercept_ = np.array([model.intercept])
+        self.class_weight_ = np.zeros(0)
         self.n_iter_ = int(max(iterations(self.result_)))
 
     def _linear_weights(self) -> np.ndarray:

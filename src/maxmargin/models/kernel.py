@@ -106,7 +106,8 @@ class KernelModel(SupportVectors):
         """Return decision values: (n,) for two classes, positive for the second; (n, k) for more.
 
         With more than two classes they are the votes of each class, plus or minus less than half a vote that orders
-        equal votes by the sum of the pairs' decision values.
+        equal votes by the sum of the pairs' decision values. A value of exactly 0 is a vote for the first class of the
+        pair here, as in scikit-learn, and for the second one in `predict`, as in LIBSVM.
         """
         values = self.decide_pairs(X, threads)
         if len(self.classes) == 2:
@@ -115,20 +116,19 @@ class KernelModel(SupportVectors):
         for k, (i, j) in enumerate(self.pairs):
             sure[:, i] += values[:, k]
             sure[:, j] -= values[:, k]
-        return np.asarray(self.votes(values) + sure / (3.0 * (np.abs(sure) + 1.0)))
+        return np.asarray(self.votes(values >= 0.0) + sure / (3.0 * (np.abs(sure) + 1.0)))
 
-    def votes(self, values: np.ndarray) -> np.ndarray:
-        """Return the number of pairs that each class wins."""
-        votes = np.zeros((len(values), len(self.classes)))
+    def votes(self, first: np.ndarray) -> np.ndarray:
+        """Return the number of pairs that each class wins; `first` says for each pair whether its first class wins."""
+        votes = np.zeros((len(first), len(self.classes)))
         for k, (i, j) in enumerate(self.pairs):
-            first = values[:, k] > 0
-            votes[:, i] += first
-            votes[:, j] += ~first
+            votes[:, i] += first[:, k]
+            votes[:, j] += ~first[:, k]
         return votes
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return the label of each row: the class with the most votes, the first one in a tie."""
-        return np.asarray(self.classes[np.argmax(self.votes(self.decide_pairs(X, threads)), axis=1)])
+        return np.asarray(self.classes[np.argmax(self.votes(self.decide_pairs(X, threads) > 0.0), axis=1)])
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return P(class | x), one column for each class; for models trained with `probability`."""
