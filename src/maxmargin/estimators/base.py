@@ -10,6 +10,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -120,6 +121,12 @@ class Estimator(BaseEstimator):
 
     task: ClassVar[str] = "classify"
     result_: Result
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Return the names of the parameters, found once: reading a signature takes longer than a small fit."""
+        return list(super()._get_param_names())
 
     def __new__(cls, *positional: Any, **parameters: Any) -> Any:
         """Refuse an unknown parameter and name the nearest known one."""

@@ -70,6 +70,10 @@ class Formulation(NamedTuple):
         """The labels ±1 of a C-SVC."""
         return -self.q
 
+    def members(self, g: int) -> Any:
+        """Return an index of the variables of group g."""
+        return slice(None) if len(self.sums) == 1 else self.group == g
+
     @property
     def width(self) -> np.ndarray:
         """The width hi − lo of each box; C_i for a C-SVC."""
@@ -137,7 +141,12 @@ class KernelProblem(InMemory):
     @cached_property
     def one_a_row(self) -> bool:
         """Whether variable i belongs to row i, for all i."""
-        return np.array_equal(self.formulation.row, np.arange(self.n))
+        return self.plain or np.array_equal(self.formulation.row, np.arange(self.n))
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether variable i is the coefficient of row i, for all i."""
+        return self.kind in ("C-SVC", "one-class")
 
     @cached_property
     def points(self) -> Points:
@@ -195,7 +204,7 @@ class KernelProblem(InMemory):
         if not self.one_a_row:
             at = np.ix_(formulation.row, formulation.row)
             return np.asarray(self.matrix[at] * np.outer(formulation.t, formulation.t))
-        return self.matrix if np.all(formulation.t == 1.0) else self.matrix * np.outer(formulation.t, formulation.t)
+        return self.matrix if self.plain else self.matrix * np.outer(formulation.t, formulation.t)
 
     @cached_property
     def scale(self) -> float:
@@ -214,7 +223,7 @@ class KernelProblem(InMemory):
     @cached_property
     def diagonal(self) -> np.ndarray:
         """K′_ii of every variable."""
-        return np.asarray(self.row_diagonal[self.formulation.row])
+        return self.row_diagonal if self.plain else np.asarray(self.row_diagonal[self.formulation.row])
 
     @cached_property
     def row_diagonal(self) -> np.ndarray:
@@ -234,11 +243,15 @@ class KernelProblem(InMemory):
     def coefficients(self, beta: np.ndarray) -> np.ndarray:
         """Return the coefficient of each row in the scores: Σ t_i β_i over its variables."""
         formulation = self.formulation
+        if self.plain:
+            return beta.copy()
         return np.bincount(formulation.row, formulation.t * beta, self.n)
 
     def forces(self, f: np.ndarray) -> np.ndarray:
         """Return F of every variable, from the scores f of the rows."""
         formulation = self.formulation
+        if self.plain:
+            return np.asarray(-f - formulation.q)
         return np.asarray(-formulation.t * f[formulation.row] - formulation.q)
 
     def scores(self, beta: np.ndarray) -> np.ndarray:
@@ -305,19 +318,25 @@ def best_offsets(formulation: Formulation, F: np.ndarray) -> np.ndarray:
     is their mean.
     """
     offsets = np.zeros(len(formulation.sums))
+    width = formulation.width
     for g, c in enumerate(formulation.sums):
-        own = np.flatnonzero(formulation.group == g)
-        order = own[np.argsort(F[own], kind="stable")]
-        passed = np.cumsum(formulation.hi[order] - formulation.lo[order])
-        target, rounding = float(np.sum(formulation.hi[own])) - c, ZERO_SLOPE * float(passed[-1])
-        left, right = np.searchsorted(passed, target - rounding), np.searchsorted(passed, target + rounding, "right")
-        ends = order[np.minimum([left, right], len(order) - 1)]
-        offsets[g] = 0.5 * float(F[ends[0]] + F[ends[1]])
+        if len(offsets) == 1:
+            order, highest = np.argsort(F, kind="stable"), float(np.sum(formulation.hi))
+        else:
+            own = np.flatnonzero(formulation.group == g)
+            order, highest = own[np.argsort(F[own], kind="stable")], float(np.sum(formulation.hi[own]))
+        passed = np.cumsum(width[order])
+        target, rounding = highest - c, ZERO_SLOPE * float(passed[-1])
+        left, right = passed.searchsorted(target - rounding), passed.searchsorted(target + rounding, "right")
+        last = len(order) - 1
+        offsets[g] = 0.5 * float(F[order[min(left, last)]] + F[order[min(right, last)]])
     return offsets
 
 
 def residuals(formulation: Formulation, F: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return R = F − b."""
+    if len(offsets) == 1:
+        return np.asarray(F - offsets[0])
     return np.asarray(F - offsets[formulation.group]) if len(offsets) else F
 
 

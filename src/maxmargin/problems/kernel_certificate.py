@@ -21,6 +21,7 @@ from maxmargin.problems.certificate import Certificate, Certified, Point
 from maxmargin.problems.kernel import Formulation, KernelProblem, best_offsets, bias_and_width, residuals
 from maxmargin.system.rounding import PAIRWISE, UNIT, gamma
 
+NEGLIGIBLE = 1e-12  # Relative to the dual: a cost of correcting a sum that need not be made smaller.
 INDEFINITE = 1e-9  # Relative to Σ |c_i f_i|: a βᵀK′β further below 0 is not a rounding error.
 
 
@@ -53,7 +54,8 @@ def primal_side(
 ) -> tuple[float, float]:
     """Return P(β, b), rounded up, and the amount of this rounding."""
     R = residuals(formulation, F, offsets)
-    e = errors[formulation.row] + 8.0 * UNIT * (np.abs(F) + np.abs(formulation.q) + np.abs(F - R))
+    own = errors if len(errors) == len(F) else errors[formulation.row]
+    e = own + 8.0 * UNIT * (np.abs(F) + np.abs(formulation.q) + np.abs(F - R))
     losses = float(np.sum(formulation.hi * np.maximum(R, 0.0) - formulation.lo * np.maximum(-R, 0.0)))
     above = float(np.sum(formulation.hi * np.maximum(R + e, 0.0) - formulation.lo * np.maximum(e - R, 0.0)))
     constant = float(np.sum(formulation.sums * offsets))
@@ -73,16 +75,20 @@ def dual_side(
     off: float,
 ) -> tuple[float, float]:
     """Return D(β), rounded down, and the amount of this rounding."""
-    linear, size = float(np.sum(formulation.q * beta)), float(np.sum(np.abs(formulation.q * beta)))
-    plain = -half_norm - linear
-    rounding = off + gamma(2 * PAIRWISE) * (abs(half_norm) + size)
-    moved = 0.0
+    terms = formulation.q * beta
+    plain = -half_norm - float(np.sum(terms))
+    rounding = off + gamma(2 * PAIRWISE) * (abs(half_norm) + float(np.sum(np.abs(terms))))
+    moved, farthest, error = 0.0, float(np.max(np.abs(F))), float(np.max(errors, initial=0.0))
     for g, c in enumerate(formulation.sums):
-        own = formulation.group == g
+        own = formulation.members(g)
         total = float(np.sum(beta[own]))
         s = abs(total - float(c)) + gamma(PAIRWISE) * (float(np.sum(np.abs(beta[own]))) + abs(float(c)))
-        price = max(cheapest(F, own & (formulation.hi - beta >= s)), cheapest(F, own & (beta - formulation.lo >= s)))
-        rounding += s * (price + float(np.max(errors, initial=0.0)))
+        price = farthest
+        if s * farthest > NEGLIGIBLE * abs(plain):
+            inside = formulation.group == g
+            up, down = inside & (formulation.hi - beta >= s), inside & (beta - formulation.lo >= s)
+            price = max(cheapest(F, up), cheapest(F, down))
+        rounding += s * (price + error)
         moved += s
     rounding += 0.5 * moved * moved * float(np.max(diagonal, initial=0.0))
     return plain - rounding, rounding
@@ -99,10 +105,13 @@ def feasible(formulation: Formulation, beta: np.ndarray) -> np.ndarray:
     Variables strictly inside their box move first, so that the others stay at their bounds.
     """
     beta = np.clip(beta, formulation.lo, formulation.hi)
-    inside = (formulation.lo < beta) & (beta < formulation.hi)
     for g, c in enumerate(formulation.sums):
+        part = beta[formulation.members(g)]
+        surplus = float(np.sum(part)) - c
+        if abs(surplus) <= gamma(PAIRWISE) * float(np.sum(np.abs(part))):
+            continue  # rounding, which the dual bound includes
         own = formulation.group == g
-        surplus = float(np.sum(beta[own])) - c
+        inside = (formulation.lo < beta) & (beta < formulation.hi)
         for some in (own & inside, own):
             room = beta[some] - formulation.lo[some] if surplus > 0 else formulation.hi[some] - beta[some]
             total = float(np.sum(room))

@@ -51,8 +51,16 @@ class KernelTask:
             rows, self.kernel, formulation, cache, threads=1 if workers > 1 else self.threads, name=name
         )
         if self.shares_matrix:
-            problem.__dict__["matrix"] = self.matrix if whole or members is None else self.matrix_of(members)
+            self.share(problem, slice(None) if whole or members is None else members)
         return problem
+
+    def share(self, problem: KernelProblem, members: Any) -> None:
+        """Give a problem what is known of all rows."""
+        everything, known = self.everything, problem.__dict__
+        known["matrix"] = self.matrix if isinstance(members, slice) else self.matrix_of(members)
+        known["squared_norms"] = everything.squared_norms[members]
+        known["norms"], known["longest"] = everything.norms[members], everything.longest
+        known["row_diagonal"] = everything.row_diagonal[members]
 
     def matrix_of(self, members: np.ndarray) -> np.ndarray:
         """Return the kernel matrix of some rows."""
@@ -61,8 +69,13 @@ class KernelTask:
     @cached_property
     def matrix(self) -> np.ndarray:
         """The kernel matrix of all rows, shared by all pairs of classes and all folds."""
-        everything = one_class(np.ones(len(self.weights)), NOVELTY_NU)
-        return KernelProblem(self.rows, self.kernel, everything, threads=self.threads).matrix
+        return self.everything.matrix
+
+    @cached_property
+    def everything(self) -> KernelProblem:
+        """A problem with all rows."""
+        formulation = one_class(np.ones(len(self.weights)), NOVELTY_NU)
+        return KernelProblem(self.rows, self.kernel, formulation, threads=self.threads)
 
     def classifier(self, y: np.ndarray, weights: np.ndarray, classes: tuple[Any, Any], part: bool) -> Formulation:
         """Return C-SVC or ν-SVC. ν is lowered if needed for a `part` of the examples, where a class may be rarer."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.linear import Problem
 
 MOST_ROWS = 2000  # rows of a problem that is solved in one compiled call
@@ -49,6 +50,6 @@ def is_small(problem: Problem) -> bool:
     return problem.n <= MOST_ROWS and problem.n * problem.d <= MOST_VALUES
 
 
-def has_few_columns(problem: Problem) -> bool:
+def has_few_columns(problem: Problem | KernelProblem) -> bool:
     """Whether Newton steps are cheap: a problem with few features, and no more of them than examples."""
     return problem.d + 1 <= min(MOST_COLUMNS, problem.n)

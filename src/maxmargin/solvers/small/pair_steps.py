@@ -135,8 +135,8 @@ def maximise_singly(K, beta, lo, hi, q, F, scale, target, most, group, free, H, 
 def newton_step(K, beta, lo, hi, F, group, groups, free, H, right):
     """Move the free variables to their joint optimum, or up to the first bound.
 
-    Return how many are free; −1 if a bound was met. With p = K_FF⁻¹ F and u_g = K_FF⁻¹ 1_g for each group, the step is p − Σ c_g u_g, with the c_g for which the sum of
-    each group is kept.
+    Return how many are free; −1 if a bound was met. With p = K_FF⁻¹ F and u_g = K_FF⁻¹ 1_g for each group, the step is
+    p − Σ c_g u_g, with the c_g for which the sum of each group is kept.
     """
     size, trace = free.size - free.size, 0.0  # not the literal 0, for which Numba would compile twice
     for k in range(beta.size):

@@ -164,7 +164,7 @@ def start_of(problem: Any, warm: Point | None) -> np.ndarray:
         return np.asarray(np.clip(at, problem.formulation.lo, problem.formulation.hi))
     if warm is None or warm.alpha is None:
         return np.zeros(problem.n)
-    return feasible(problem, warm.alpha) * problem.y
+    return np.asarray(feasible(problem, warm.alpha) * problem.y)
 
 
 def arrays_of(problem: Any) -> Arrays:
