@@ -16,7 +16,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from maxmargin import LinearSVC, Status
 
-
 EQUIVALENCE = {f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")}
 
 
