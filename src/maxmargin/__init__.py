@@ -18,6 +18,7 @@ _HOMES = {
     "LinearModel": "maxmargin.models.linear",
     "load": "maxmargin.models.linear",
     "write_libsvm_model": "maxmargin.models.libsvm",
+    "write_liblinear_model": "maxmargin.models.liblinear",
     "KernelModel": "maxmargin.models.kernel",
     "KernelFunction": "maxmargin.models.kernel_function",
     "ApproximateModel": "maxmargin.models.approximate",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from maxmargin.models.approximate import ApproximateModel as ApproximateModel
     from maxmargin.models.kernel import KernelModel as KernelModel
     from maxmargin.models.kernel_function import KernelFunction as KernelFunction
+    from maxmargin.models.liblinear import write_liblinear_model as write_liblinear_model
     from maxmargin.models.libsvm import write_libsvm_model as write_libsvm_model
     from maxmargin.models.linear import LinearModel as LinearModel
     from maxmargin.models.linear import load as load

@@ -58,19 +58,27 @@ def write_libsvm_model(model: KernelModel | KernelFunction, path: str | Path, fo
 
 def class_lines(model: KernelModel) -> list[str]:
     """Return all lines before the support vectors of a classifier."""
-    labels = model.classes
-    if labels.dtype.kind not in "iuf" or not np.array_equal(labels, np.round(labels.astype(float))):
-        raise ParameterError("LIBSVM knows whole numbers as labels only: save as safetensors, or number the classes")
+    labels = whole_labels(model.classes, "LIBSVM")
     sigmoids = [] if model.sigmoids is None else zip(("probA", "probB"), model.sigmoids.T.tolist(), strict=True)
     return [
         *first_lines(TYPES.get(model.training.get("formulation", ""), "c_svc"), model.kernel),
         f"nr_class {len(labels)}",
         f"total_sv {len(model.support)}",
         " ".join(["rho", *(repr(-b + 0.0) for b in model.intercept.tolist())]),
-        " ".join(["label", *(str(int(label)) for label in labels)]),
+        " ".join(["label", *map(str, labels)]),
         *(" ".join([name, *map(repr, values)]) for name, values in sigmoids),
         " ".join(["nr_sv", *map(str, model.n_support.tolist())]),
     ]
+
+
+def whole_labels(classes: np.ndarray, program: str) -> list[int]:
+    """Return labels as the whole numbers that LIBSVM and LIBLINEAR keep; raise if they are not."""
+    whole = classes.dtype.kind in "iuf" and np.array_equal(classes, np.round(classes.astype(float)))
+    if not whole or max(map(abs, classes.tolist())) > LARGEST_INDEX:
+        raise ParameterError(
+            f"{program} knows whole numbers up to 2**31 - 1 as labels only: save as safetensors, or number the classes"
+        )
+    return [int(label) for label in classes]
 
 
 def function_lines(model: KernelFunction) -> list[str]:

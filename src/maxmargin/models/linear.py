@@ -183,7 +183,7 @@ class LinearModel:
 
 
 def load(path: str | Path) -> Model:
-    """Read a model from a file of maxmargin or LIBSVM. No code from the file is run.
+    """Read a model from a file of maxmargin, LIBSVM or LIBLINEAR. No code from the file is run.
 
     An incomplete or invalid file raises a `FileError`.
 
@@ -194,6 +194,10 @@ def load(path: str | Path) -> Model:
     """
     if is_libsvm_model(path):
         return read_libsvm_model(path)
+    from maxmargin.models.liblinear import is_liblinear_model, read_liblinear_model  # which builds models of this file
+
+    if is_liblinear_model(path):
+        return read_liblinear_model(path)
     tensors, metadata = read_tensors(path, KIND, KERNEL_KIND, FUNCTION_KIND, APPROXIMATE_KIND)
     try:
         if "coefficients" in tensors:
