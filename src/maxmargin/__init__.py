@@ -28,6 +28,7 @@ _HOMES = {
     "SVR": "maxmargin.estimators.svr",
     "NuSVR": "maxmargin.estimators.svr",
     "OneClassSVM": "maxmargin.estimators.one_class_svm",
+    "from_sklearn": "maxmargin.estimators.exchange",
     "PolynomialMap": "maxmargin.estimators.polynomial_map",
     "Certificate": "maxmargin.problems.certificate",
     "Status": "maxmargin.status",
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from maxmargin.errors import MaxmarginError as MaxmarginError
     from maxmargin.errors import ParameterError as ParameterError
     from maxmargin.errors import RefusedError as RefusedError
+    from maxmargin.estimators.exchange import from_sklearn as from_sklearn
     from maxmargin.estimators.linear_svc import LinearSVC as LinearSVC
     from maxmargin.estimators.one_class_svm import OneClassSVM as OneClassSVM
     from maxmargin.estimators.polynomial_map import PolynomialMap as PolynomialMap

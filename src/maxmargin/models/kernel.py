@@ -137,6 +137,12 @@ class KernelModel(SupportVectors):
         pairs = pair_probabilities(self.decide_pairs(X, threads), self.sigmoids)
         return couple(pairs, len(self.classes))
 
+    def to_sklearn(self) -> Any:
+        """Return a fitted scikit-learn estimator that predicts the same (see to_sklearn)."""
+        from maxmargin.models.to_sklearn import to_sklearn
+
+        return to_sklearn(self)
+
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write one safetensors file atomically. The same model gives the same bytes.
 

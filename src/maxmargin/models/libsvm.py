@@ -76,7 +76,7 @@ def whole_labels(classes: np.ndarray, program: str) -> list[int]:
     whole = classes.dtype.kind in "iuf" and np.array_equal(classes, np.round(classes.astype(float)))
     if not whole or max(map(abs, classes.tolist())) > LARGEST_INDEX:
         raise ParameterError(
-            f"{program} knows whole numbers up to 2**31 - 1 as labels only: save as safetensors, or number the classes"
+            f"{program} has only whole numbers as labels, up to 2**31 - 1: save as safetensors, or number the classes"
         )
     return [int(label) for label in classes]
 

@@ -159,6 +159,12 @@ class LinearModel:
             return np.column_stack([1.0 - values, values])
         return np.asarray(values / np.maximum(np.sum(values, axis=1, keepdims=True), np.finfo(float).tiny))
 
+    def to_sklearn(self) -> Any:
+        """Return a fitted scikit-learn estimator that predicts the same (see to_sklearn)."""
+        from maxmargin.models.to_sklearn import to_sklearn
+
+        return to_sklearn(self)
+
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write one safetensors file atomically. The same model gives the same bytes.
 
