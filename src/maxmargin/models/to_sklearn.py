@@ -24,6 +24,7 @@ from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_function import KernelFunction
 from maxmargin.models.linear import LinearModel, Model, has_probabilities
 from maxmargin.status import Status
+from maxmargin.system.values import is_number
 
 CLASSES = {  # formulation and scikit-learn's class
     "C-SVC": "SVC",
@@ -39,6 +40,7 @@ KERNELS = {
     "sigmoid": "sigmoid",
     "precomputed": "precomputed",
 }
+MOST_EPOCHS = 2**31 - 1  # n_iter_ has 32 bits.
 SHARED = {  # parameters with the same meaning in scikit-learn; tol, max_iter and cache_size have another one
     "C", "nu", "epsilon", "degree", "gamma", "coef0", "shrinking", "class_weight", "decision_function_shape",
     "break_ties", "random_state",
@@ -57,9 +59,13 @@ def to_sklearn(model: Model, parameters: dict[str, Any] | None = None) -> Any:
         )
     given = {name: value for name, value in (parameters or {}).items() if name in SHARED}
     known = {name: model.training[name] for name in ("C", "nu", "epsilon") if name in model.training}
-    if isinstance(model, LinearModel):
-        return linear(model, given | known)
-    return with_kernel(model, given | known)
+    return linear(model, given | known) if isinstance(model, LinearModel) else with_kernel(model, given | known)
+
+
+def epochs_of(model: Model) -> int:
+    """Return the epochs of the training, at least 1, for `n_iter_`."""
+    epochs: Any = model.training.get("epochs")  # a file may hold anything
+    return max(1, int(np.ceil(min(epochs, MOST_EPOCHS)))) if is_number(epochs) and epochs >= 1 else 1
 
 
 def linear(model: LinearModel, parameters: dict[str, Any]) -> Any:
@@ -78,14 +84,15 @@ def linear(model: LinearModel, parameters: dict[str, Any]) -> Any:
         "fit_intercept": model.training.get("bias") != "none",
         "intercept_scaling": model.training.get("bias_scale", 1.0),
     }
+    epochs = epochs_of(model)
     if not has_probabilities(model.loss):
         loss = {"loss": model.loss} if model.loss in ("hinge", "squared_hinge") else {}
-        return with_weights(made(LinearSVC, parameters | loss), model.classes, model.w, model.intercept)
+        return with_weights(made(LinearSVC, parameters | loss), model.classes, model.w, model.intercept, epochs)
     if len(model.classes) == 2:
-        return with_weights(made(LogisticRegression, parameters), model.classes, model.w, model.intercept)
+        return with_weights(made(LogisticRegression, parameters), model.classes, model.w, model.intercept, epochs)
     found = OneVsRestClassifier(made(LogisticRegression, parameters))
     found.estimators_ = [
-        with_weights(made(LogisticRegression, parameters), np.array([0, 1]), w[None, :], b[None])
+        with_weights(made(LogisticRegression, parameters), np.array([0, 1]), w[None, :], b[None], epochs)
         for w, b in zip(model.w, model.intercept, strict=True)
     ]
     found.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(model.classes)
@@ -93,10 +100,13 @@ def linear(model: LinearModel, parameters: dict[str, Any]) -> Any:
     return found
 
 
-def with_weights(found: Any, classes: np.ndarray, w: np.ndarray, b: np.ndarray) -> Any:
+def with_weights(found: Any, classes: np.ndarray, w: np.ndarray, b: np.ndarray, epochs: int) -> Any:
     """Set the attributes of a fitted linear classifier."""
+    from sklearn.svm import LinearSVC
+
     found.classes_, found.coef_, found.intercept_ = classes.copy(), np.array(w), np.array(b)
-    found.n_features_in_, found.n_iter_ = w.shape[1], np.array([1], dtype=np.int32)
+    found.n_features_in_ = w.shape[1]
+    found.n_iter_ = epochs if isinstance(found, LinearSVC) else np.array([epochs], dtype=np.int32)
     return found
 
 
@@ -133,7 +143,7 @@ def set_classes(found: Any, model: KernelModel) -> None:
     found._dual_coef_, found._intercept_ = coefficients_of(model.dual_coef, found._sparse), model.intercept
     turned = -1.0 if len(model.classes) == 2 else 1.0
     found.dual_coef_, found.intercept_ = found._dual_coef_ * turned, found._intercept_ * turned
-    found.n_iter_ = found._num_iter = np.ones(len(model.pairs), dtype=np.int32)
+    found.n_iter_ = found._num_iter = np.full(len(model.pairs), epochs_of(model), dtype=np.int32)
 
 
 def set_function(found: Any, model: KernelFunction) -> None:
@@ -142,7 +152,7 @@ def set_function(found: Any, model: KernelFunction) -> None:
     found._dual_coef_ = coefficients_of(model.coefficients[None, :], found._sparse)
     found._intercept_ = np.array([model.intercept])
     found.dual_coef_, found.intercept_ = found._dual_coef_, found._intercept_.copy()
-    found.n_iter_, found._num_iter = 1, np.ones(1, dtype=np.int32)
+    found.n_iter_, found._num_iter = epochs_of(model), np.full(1, epochs_of(model), dtype=np.int32)
     if model.formulation == "one-class":
         found.offset_ = -found.intercept_
 
