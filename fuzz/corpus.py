@@ -151,6 +151,19 @@ def make_libsvm_models(folder: Path) -> None:
     maxmargin.write_libsvm_model(maxmargin.SVR(gamma=0.5, n_jobs=1).fit(X, y).model_, folder / "c.model")
 
 
+def make_liblinear_models(folder: Path) -> None:
+    """Models in LIBLINEAR's format."""
+    import maxmargin
+
+    X, y = rows()
+    maxmargin.write_liblinear_model(maxmargin.train(X, y, threads=1).model, folder / "a.model")
+    three = maxmargin.train(X, np.arange(N) % 3, loss="logistic", bias="none", threads=1).model
+    maxmargin.write_liblinear_model(three, folder / "b.model")
+    for name, kind in (("c", maxmargin.SVR), ("d", maxmargin.OneClassSVM)):
+        function = kind(kernel="linear", n_jobs=1).fit(X + 1.0, y).model_
+        maxmargin.write_liblinear_model(function, folder / f"{name}.model")
+
+
 def make_models(folder: Path) -> None:
     """Models of every kind."""
     from scipy import sparse
@@ -191,6 +204,7 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "npy": make_npy,
     "dna": make_dna,
     "libsvm_model": make_libsvm_models,
+    "liblinear_model": make_liblinear_models,
     "model": make_models,
     "checkpoint": make_checkpoints,
 }

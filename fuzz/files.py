@@ -32,7 +32,7 @@ TRAINED = 0.02  # of the data files; the rest are only read
 SAVED = 300  # mutants that are saved at most
 FORMATS = {  # how often each is taken
     "text": 0.2, "csv": 0.1, "parquet": 0.1, "arrow": 0.15, "blocks": 0.1, "npy": 0.08, "dna": 0.05,
-    "libsvm_model": 0.07, "model": 0.12, "checkpoint": 0.03,
+    "libsvm_model": 0.07, "liblinear_model": 0.05, "model": 0.12, "checkpoint": 0.03,
 }  # fmt: skip
 
 
@@ -114,6 +114,7 @@ READERS: dict[str, Callable[[Path, np.random.Generator], None]] = {
     "npy": read_arrays,
     "model": read_model,
     "libsvm_model": read_model,
+    "liblinear_model": read_model,
     "checkpoint": read_checkpoint,
 }
 

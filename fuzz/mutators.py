@@ -158,7 +158,7 @@ def mutate(rng: Random, form: str, path: Path, other: bytes) -> bytes:
         return edit_block_metadata(rng, data)
     if form == "parquet" and rng.random() < 0.3:
         return edit_page_header(rng, data)
-    some = BYTES if form in ("text", "csv", "dna", "libsvm_model") else BINARY
+    some = BYTES if form in ("text", "csv", "dna", "libsvm_model", "liblinear_model") else BINARY
     if path.suffix in UNPACKERS and rng.random() < 0.5:
         unpack, pack = UNPACKERS[path.suffix]
         return pack(damaged(rng, unpack(data), unpack_or(unpack, other), some))

@@ -18,6 +18,7 @@ _HOMES = {
     "LinearModel": "maxmargin.models.linear",
     "load": "maxmargin.models.linear",
     "write_libsvm_model": "maxmargin.models.libsvm",
+    "write_liblinear_model": "maxmargin.models.liblinear",
     "KernelModel": "maxmargin.models.kernel",
     "KernelFunction": "maxmargin.models.kernel_function",
     "ApproximateModel": "maxmargin.models.approximate",
@@ -27,6 +28,7 @@ _HOMES = {
     "SVR": "maxmargin.estimators.svr",
     "NuSVR": "maxmargin.estimators.svr",
     "OneClassSVM": "maxmargin.estimators.one_class_svm",
+    "from_sklearn": "maxmargin.estimators.exchange",
     "PolynomialMap": "maxmargin.estimators.polynomial_map",
     "Certificate": "maxmargin.problems.certificate",
     "Status": "maxmargin.status",
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from maxmargin.errors import MaxmarginError as MaxmarginError
     from maxmargin.errors import ParameterError as ParameterError
     from maxmargin.errors import RefusedError as RefusedError
+    from maxmargin.estimators.exchange import from_sklearn as from_sklearn
     from maxmargin.estimators.linear_svc import LinearSVC as LinearSVC
     from maxmargin.estimators.one_class_svm import OneClassSVM as OneClassSVM
     from maxmargin.estimators.polynomial_map import PolynomialMap as PolynomialMap
@@ -65,6 +68,7 @@ if TYPE_CHECKING:
     from maxmargin.models.approximate import ApproximateModel as ApproximateModel
     from maxmargin.models.kernel import KernelModel as KernelModel
     from maxmargin.models.kernel_function import KernelFunction as KernelFunction
+    from maxmargin.models.liblinear import write_liblinear_model as write_liblinear_model
     from maxmargin.models.libsvm import write_libsvm_model as write_libsvm_model
     from maxmargin.models.linear import LinearModel as LinearModel
     from maxmargin.models.linear import load as load

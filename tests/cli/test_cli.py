@@ -88,6 +88,21 @@ def test_train_json_holds_every_figure(here, capsys):
     assert figures["primal"] == model.certificate.primal
 
 
+def test_text_models_of_liblinear_and_libsvm_are_scored_predicted_and_inspected(here, capsys):
+    X, y = maxmargin.read("data.svm")
+    maxmargin.write_liblinear_model(maxmargin.train(X, y, loss="logistic").model, "linear.model")
+    maxmargin.write_libsvm_model(maxmargin.train(X, y, kernel="linear", probability=True).model, "kernel.model")
+    for name, kind in (("linear.model", "linear model"), ("kernel.model", "kernel model")):
+        model = maxmargin.load(name)
+        assert run(["score", name, "data.svm", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["correct"] == int((model.predict(X) == y).sum())
+        assert run(["predict", name, "data.svm", "--what", "probabilities"]) == 0
+        assert np.loadtxt(capsys.readouterr().out.splitlines()) == pytest.approx(model.probabilities(X))
+        assert run(["inspect", name, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["kind"], told["features"], told["relative_gap"]) == (kind, X.shape[1], "inf")
+
+
 def test_score_and_inspect_json(here, capsys):
     run(["train", "data.svm", "--quiet"])
     capsys.readouterr()

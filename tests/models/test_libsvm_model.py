@@ -47,6 +47,50 @@ def test_labels_in_any_order_are_put_in_order(tmp_path):
     assert model.decide_pairs(x[None, :])[0] == pytest.approx([three_four, -seven_three, -seven_four])
 
 
+CIRCLE = (
+    "svm_type c_svc\nkernel_type linear\nnr_class 3\ntotal_sv 3\nrho -1 1 -1\nlabel 7 -3 4\nnr_sv 1 1 1\nSV\n"
+    "1 1 1:1\n-1 1 1:1\n-1 -1 1:1\n"
+)
+
+
+def test_a_tie_goes_to_the_first_label_of_the_file(tmp_path):
+    (tmp_path / "model").write_text(CIRCLE)  # 7 beats -3, 4 beats 7, -3 beats 4: a vote for each
+    model = maxmargin.load(tmp_path / "model")
+    assert model.predict([[0.0]]).tolist() == [7]
+    model.save(tmp_path / "safe")
+    assert maxmargin.load(tmp_path / "safe").predict([[0.0]]).tolist() == [7]
+    maxmargin.write_libsvm_model(model, tmp_path / "model")
+    assert "label 7 -3 4\n" in (tmp_path / "model").read_text()
+    assert maxmargin.load(tmp_path / "model").predict([[0.0]]).tolist() == [7]
+    for wrong in ([0, 0, 1], [0, 1], "210", [True, 0, 2], None):
+        model.training["tie_order"] = wrong
+        model.save(tmp_path / "safe")
+        with pytest.raises(FileError, match="tie_order"):
+            maxmargin.load(tmp_path / "safe")
+
+
+@pytest.mark.parametrize("kind", [maxmargin.SVR, maxmargin.NuSVR, maxmargin.OneClassSVM])
+def test_a_function_comes_back_twice(tmp_path, kind):
+    model = kind(gamma=0.3).fit(X, y).model_
+    for _ in range(2):
+        maxmargin.write_libsvm_model(model, tmp_path / "model")
+        again = maxmargin.load(tmp_path / "model")
+        assert again.decide(sparse.csr_matrix(test)) == pytest.approx(model.decide(test), abs=1e-10)
+        assert again.formulation == model.formulation
+        model = again
+
+
+@pytest.mark.parametrize("kind", [maxmargin.SVC, maxmargin.NuSVC])
+def test_probabilities_come_back(tmp_path, kind):
+    some = y < 3
+    settings = {"nu": 0.1} if kind is maxmargin.NuSVC else {}
+    model = kind(probability=True, **settings).fit(X[some], y[some]).result_.model
+    maxmargin.write_libsvm_model(model, tmp_path / "model")
+    again = maxmargin.load(tmp_path / "model")
+    assert again.training["formulation"] == model.training["formulation"]
+    assert again.probabilities(sparse.csr_matrix(test)) == pytest.approx(model.probabilities(test), abs=1e-10)
+
+
 def test_what_is_written_is_what_libsvm_reads(tmp_path):
     some = y < 2
     model = maxmargin.train(X[some], y[some], kernel="gaussian", gamma=0.3).model

@@ -27,6 +27,7 @@ from maxmargin.loop.interrupts import postponed
 from maxmargin.loop.loop import Callback
 from maxmargin.loop.record import Record
 from maxmargin.loop.record_text import as_text
+from maxmargin.models.to_sklearn import to_sklearn
 from maxmargin.results import Result
 from maxmargin.settings.checks import CHECKS
 from maxmargin.status import Status
@@ -201,6 +202,13 @@ class Estimator(BaseEstimator):
     def _fitted(self) -> Any:
         check_is_fitted(self, "result_")
         return self.result_.model
+
+    def to_sklearn(self) -> Any:
+        """Return a fitted scikit-learn estimator that predicts the same; `maxmargin.from_sklearn` is the way back."""
+        found = to_sklearn(self._fitted(), self.get_params())
+        if hasattr(self, "feature_names_in_"):
+            found.feature_names_in_ = self.feature_names_in_
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,7 +1,7 @@
 """Kernel classifiers: support vectors and coefficients, with decision functions Σ c_i K(x_i, x) + b.
 
 There is one decision function for each pair of classes i < j, as in LIBSVM; it is positive for class i. The class with
-the most votes wins, the first one in a tie. The coefficients of a support vector of class i against class j are in row
+the most votes wins, in a tie by `tie_order`. The coefficients of a support vector of class i against class j are in row
 j − 1 of `dual_coef` if i < j, and in row j if j < i. With two classes, `decide` changes the sign of the only pair, so
 that it is positive for the second class.
 """
@@ -25,7 +25,7 @@ from maxmargin.loop.outcome import Outcome
 from maxmargin.models.file_checks import centre_in, certificate_in, training_in
 from maxmargin.models.probabilities import couple, pair_probabilities
 from maxmargin.problems.certificate import Certificate, summed
-from maxmargin.system.file_checks import REAL, checked_array, row_numbers, section, size
+from maxmargin.system.file_checks import REAL, checked_array, row_numbers, section, short, size
 from maxmargin.system.overwriting import check_replaces_model
 from maxmargin.system.tensor_file import write_tensors
 from maxmargin.system.threads import thread_count
@@ -127,8 +127,14 @@ class KernelModel(SupportVectors):
         return votes
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """Return the label of each row: the class with the most votes, the first one in a tie."""
-        return np.asarray(self.classes[np.argmax(self.votes(self.decide_pairs(X, threads) > 0.0), axis=1)])
+        """Return the label of each row: the class with the most votes, the first one of `tie_order` in a tie."""
+        votes = self.votes(self.decide_pairs(X, threads) > 0.0)
+        return np.asarray(self.classes[self.tie_order[np.argmax(votes[:, self.tie_order], axis=1)]])
+
+    @property
+    def tie_order(self) -> np.ndarray:
+        """The classes as numbers, in the order that decides ties: as they are sorted, or as in a LIBSVM file."""
+        return np.asarray(self.training.get("tie_order", range(len(self.classes))), dtype=np.intp)
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return P(class | x), one column for each class; for models trained with `probability`."""
@@ -136,6 +142,12 @@ class KernelModel(SupportVectors):
             raise MaxmarginError("the model has no probabilities: train with probability=True, and to the end")
         pairs = pair_probabilities(self.decide_pairs(X, threads), self.sigmoids)
         return couple(pairs, len(self.classes))
+
+    def to_sklearn(self) -> Any:
+        """Return a fitted scikit-learn estimator that predicts the same (see to_sklearn)."""
+        from maxmargin.models.to_sklearn import to_sklearn
+
+        return to_sklearn(self)
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write one safetensors file atomically. The same model gives the same bytes.
@@ -173,10 +185,18 @@ def kernel_model(
         raise FileError(f"{path}: the model's arrays do not fit together: it was not written by maxmargin")
     check_places(kernel, support, d)
     check_widens(training, vectors)
+    check_tie_order(training, k)
     return KernelModel(
         classes, vectors, support, n_support, dual_coef, b, kernel, certificate_in(metadata), training, sigmoids,
         centre_in(tensors, d),
     )  # fmt: skip
+
+
+def check_tie_order(training: dict[str, Any], k: int) -> None:
+    """Raise if the order that decides ties does not name each of k classes once."""
+    order = training.get("tie_order", list(range(k)))
+    if not isinstance(order, list) or not all(type(one) is int for one in order) or sorted(order) != list(range(k)):
+        raise ValueError(f"tie_order is {short(order)}, not an order of {k} classes")
 
 
 def kernel_model_of(

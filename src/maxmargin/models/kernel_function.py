@@ -82,6 +82,12 @@ class KernelFunction(SupportVectors):
         """Raise an error: only classifiers have probabilities."""
         raise MaxmarginError(f"a model of {self.formulation} has no probabilities: they are for classes")
 
+    def to_sklearn(self) -> Any:
+        """Return a fitted scikit-learn estimator that predicts the same (see to_sklearn)."""
+        from maxmargin.models.to_sklearn import to_sklearn
+
+        return to_sklearn(self)
+
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write one safetensors file atomically. The same model gives the same bytes.
 

@@ -13,7 +13,7 @@ SV                                then a line for each: its coefficients, then i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,8 @@ def write_libsvm_model(model: KernelModel | KernelFunction, path: str | Path, fo
         raise ParameterError(
             f"LIBSVM's files hold kernel models only, not type {type(model).__name__}: save as safetensors"
         )
+    if isinstance(model, KernelModel) and "tie_order" in model.training:
+        model = reordered(model, model.tie_order)
     head = class_lines(model) if isinstance(model, KernelModel) else function_lines(model)
     text = "\n".join([*head, "SV", *(" ".join(line) for line in vector_lines(model)), ""])
     with replacing(path) as stream:
@@ -58,25 +60,33 @@ def write_libsvm_model(model: KernelModel | KernelFunction, path: str | Path, fo
 
 def class_lines(model: KernelModel) -> list[str]:
     """Return all lines before the support vectors of a classifier."""
-    labels = model.classes
-    if labels.dtype.kind not in "iuf" or not np.array_equal(labels, np.round(labels.astype(float))):
-        raise ParameterError("LIBSVM knows whole numbers as labels only: save as safetensors, or number the classes")
+    labels = whole_labels(model.classes, "LIBSVM")
     sigmoids = [] if model.sigmoids is None else zip(("probA", "probB"), model.sigmoids.T.tolist(), strict=True)
     return [
         *first_lines(TYPES.get(model.training.get("formulation", ""), "c_svc"), model.kernel),
         f"nr_class {len(labels)}",
         f"total_sv {len(model.support)}",
         " ".join(["rho", *(repr(-b + 0.0) for b in model.intercept.tolist())]),
-        " ".join(["label", *(str(int(label)) for label in labels)]),
+        " ".join(["label", *map(str, labels)]),
         *(" ".join([name, *map(repr, values)]) for name, values in sigmoids),
         " ".join(["nr_sv", *map(str, model.n_support.tolist())]),
     ]
 
 
+def whole_labels(classes: np.ndarray, program: str) -> list[int]:
+    """Return labels as the whole numbers that LIBSVM and LIBLINEAR keep; raise if they are not."""
+    whole = classes.dtype.kind in "iuf" and np.array_equal(classes, np.round(classes.astype(float)))
+    if not whole or max(map(abs, classes.tolist())) > LARGEST_INDEX:
+        raise ParameterError(
+            f"{program} has only whole numbers as labels, up to 2**31 - 1: save as safetensors, or number the classes"
+        )
+    return [int(label) for label in classes]
+
+
 def function_lines(model: KernelFunction) -> list[str]:
     """Return all lines before the support vectors of a regression or one-class model."""
     first = first_lines(FUNCTIONS[model.formulation], model.kernel)
-    return [*first, "nr_class 2", f"total_sv {len(model.support)}", f"rho {-model.intercept + 0.0!r}"]
+    return [*first, "nr_class 2", f"total_sv {len(model.support)}", f"rho {float(-model.intercept) + 0.0!r}"]
 
 
 def first_lines(kind: str, kernel: Kernel) -> list[str]:
@@ -156,7 +166,7 @@ def assembled(path: str | Path, facts: dict[str, list[str]], lines: list[list[st
         raise ValueError("coefficients that are no finite numbers")
     training = {"formulation": FORMULATIONS[kind], "d": rows.d, "widens": True, "n": 0, "nnz": len(rows.values)}
     if of_function:
-        b, nothing = -finite(facts["rho"], "rho")[0], Certificate(np.inf, -np.inf)
+        b, nothing = -float(finite(facts["rho"], "rho")[0]), Certificate(np.inf, -np.inf)
         return KernelFunction(rows, support, coefficients[0], b, 0.0, kernel, nothing, training)
     return classifier(path, facts, rows, support, coefficients, kernel, training)
 
@@ -178,31 +188,45 @@ def classifier(
         raise FileError(f"{path}: nr_sv names {counts.min()} or {counts.max()} of {total} support vectors")
     if len(counts) != k or counts.sum() != total or len(rho) != k * (k - 1) // 2 or len(set(labels.tolist())) != k:
         raise FileError(f"{path}: the numbers of classes and support vectors do not fit together")
-    order, ends = np.argsort(labels), np.cumsum(counts)
-    chosen = np.concatenate([np.arange(ends[c] - counts[c], ends[c]) for c in order]).astype(np.intp)
-    dual_coef, b = in_order(coefficients, -rho, np.repeat(np.arange(k), counts), order)
-    nothing = Certificate(np.inf, -np.inf)
-    return KernelModel(
-        labels[order],
-        pick(rows, chosen),
-        support[chosen],
-        counts[order],
-        dual_coef[:, chosen],
-        b,
-        kernel,
-        nothing,
-        training,
-        sigmoids_in_order(facts, order),
+    order = np.argsort(labels)
+    if np.any(np.diff(order) < 0):
+        training["tie_order"] = np.argsort(order).tolist()
+    model = KernelModel(
+        labels, rows, support, counts, coefficients, -rho, kernel, Certificate(np.inf, -np.inf), training,
+        sigmoids_of(facts, len(rho)),
+    )  # fmt: skip
+    return reordered(model, order)
+
+
+def reordered(model: KernelModel, order: np.ndarray) -> KernelModel:
+    """Return the same classifier with its classes in another order."""
+    counts = model.n_support
+    chosen = np.concatenate([np.arange(model.spans[c].start, model.spans[c].stop) for c in order])
+    dual_coef, b = in_order(model.dual_coef, model.b, np.repeat(np.arange(len(counts)), counts), order)
+    return replace(
+        model,
+        classes=model.classes[order],
+        vectors=pick(model.vectors, chosen),
+        support=model.support[chosen],
+        n_support=counts[order],
+        dual_coef=dual_coef[:, chosen],
+        b=b,
+        sigmoids=None if model.sigmoids is None else sigmoids_in_order(model.sigmoids, order),
     )
 
 
-def sigmoids_in_order(facts: dict[str, list[str]], order: np.ndarray) -> np.ndarray | None:
-    """Return A and B of the pairs for the classes in sorted order. A swapped pair changes the sign of its B."""
+def sigmoids_of(facts: dict[str, list[str]], pairs: int) -> np.ndarray | None:
+    """Return A and B of the pairs, None if the file has no probabilities."""
     if "probA" not in facts or "probB" not in facts:
         return None
     found = np.array([finite(facts[name], name) for name in ("probA", "probB")]).T
-    if len(found) != len(order) * (len(order) - 1) // 2:
+    if len(found) != pairs:
         raise ValueError("probA and probB of each pair")
+    return found
+
+
+def sigmoids_in_order(found: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return A and B of the pairs for the classes in another order. A swapped pair changes the sign of its B."""
     turned = np.empty_like(found)
     for place, (_, old, sign) in enumerate(pairs_in_order(order)):
         turned[place] = found[old] * (1.0, sign)
@@ -212,7 +236,7 @@ def sigmoids_in_order(facts: dict[str, list[str]], order: np.ndarray) -> np.ndar
 def in_order(
     coefficients: np.ndarray, b: np.ndarray, owner: np.ndarray, order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return coefficients and b for the classes in sorted order. A swapped pair changes its signs."""
+    """Return coefficients and b for the classes in another order. A swapped pair changes its signs."""
     turned, offsets = np.empty_like(coefficients), np.empty_like(b)
     for place, ((i, j), pair, sign) in enumerate(pairs_in_order(order)):
         offsets[place] = sign * b[pair]

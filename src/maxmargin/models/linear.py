@@ -159,6 +159,12 @@ class LinearModel:
             return np.column_stack([1.0 - values, values])
         return np.asarray(values / np.maximum(np.sum(values, axis=1, keepdims=True), np.finfo(float).tiny))
 
+    def to_sklearn(self) -> Any:
+        """Return a fitted scikit-learn estimator that predicts the same (see to_sklearn)."""
+        from maxmargin.models.to_sklearn import to_sklearn
+
+        return to_sklearn(self)
+
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write one safetensors file atomically. The same model gives the same bytes.
 
@@ -183,7 +189,7 @@ class LinearModel:
 
 
 def load(path: str | Path) -> Model:
-    """Read a model from a file of maxmargin or LIBSVM. No code from the file is run.
+    """Read a model from a file of maxmargin, LIBSVM or LIBLINEAR. No code from the file is run.
 
     An incomplete or invalid file raises a `FileError`.
 
@@ -194,6 +200,10 @@ def load(path: str | Path) -> Model:
     """
     if is_libsvm_model(path):
         return read_libsvm_model(path)
+    from maxmargin.models.liblinear import is_liblinear_model, read_liblinear_model  # which builds models of this file
+
+    if is_liblinear_model(path):
+        return read_liblinear_model(path)
     tensors, metadata = read_tensors(path, KIND, KERNEL_KIND, FUNCTION_KIND, APPROXIMATE_KIND)
     try:
         if "coefficients" in tensors:

@@ -20,6 +20,7 @@ BEGINNINGS = {
     b"PAR1": "a Parquet file",
     b"\x93NUMPY": "a NumPy array",
     b"svm_type": "a LIBSVM model",
+    b"solver_type": "a LIBLINEAR model",
     b"PK\x03\x04": "a ZIP archive",
     **dict.fromkeys(PICTURES, "a picture"),
     **dict.fromkeys(COMPRESSED, "a compressed file"),
