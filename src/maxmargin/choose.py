@@ -162,8 +162,12 @@ RULES: tuple[tuple[Callable[[Problem], bool], str, str], ...] = (
 )
 
 
-def choose(problem: Problem) -> tuple[str, str]:
-    """Return the name of the solver and the reason: the first rule that applies and whose solver takes the problem."""
-    able = (rule for rule in RULES if rule[0](problem) and SOLVERS[rule[1]].takes.objection(problem) is None)
+def choose(problem: Problem, small: bool = True) -> tuple[str, str]:
+    """Return the name of the solver and the reason: the first rule that applies and whose solver takes the problem.
+
+    Without `small`, the solvers for small problems are left out.
+    """
+    rules = (rule for rule in RULES if small or not rule[1].startswith("small_"))
+    able = (rule for rule in rules if rule[0](problem) and SOLVERS[rule[1]].takes.objection(problem) is None)
     _, name, why = next(able, RULES[-1])
     return name, why

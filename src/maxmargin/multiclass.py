@@ -24,13 +24,18 @@ from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem, check_both_classes
 from maxmargin.solvers.base import Solver
+from maxmargin.status import Status
 from maxmargin.system.overwriting import check_replaces_checkpoint
 from maxmargin.system.threads import blas_on_one_thread, in_turn, on_threads
 
 
 @dataclass(frozen=True)
 class Run:
-    """The solver, limits and other settings with which each problem of a training is solved."""
+    """The solver, limits and other settings with which each problem of a training is solved.
+
+    `fallback` returns the solver that goes on with a problem if `solver` stalls before the tolerance is met. Its steps
+    are not kept in the checkpoint.
+    """
 
     solver: Solver
     limits: Limits
@@ -38,12 +43,24 @@ class Run:
     callback: Callback | None = None
     interrupt: Event | None = None
     keeping: Keeping = field(default_factory=Keeping)
+    fallback: Callable[[Any], Solver] | None = None
 
     def solve(self, problem: Any, warm: Point | None = None) -> Outcome:
-        """Solve one problem."""
+        """Solve one problem, from `warm` if given."""
+        outcome = self.solve_by(self.solver, self.limits, problem, warm, self.keeping)
+        if outcome.status is not Status.STALLED or self.fallback is None:
+            return outcome
+        there = Point(outcome.w, outcome.b, outcome.alpha)
+        left = self.limits.after(outcome.seconds)
+        again = self.solve_by(self.fallback(problem), left, problem, there, Keeping())
+        epochs, seconds = outcome.epochs + again.epochs, outcome.seconds + again.seconds
+        return replace(again, epochs=epochs, seconds=seconds, history=[*outcome.history, *again.history])
+
+    def solve_by(self, solver: Solver, limits: Limits, problem: Any, warm: Point | None, keeping: Keeping) -> Outcome:
+        """Solve one problem by this solver."""
         return solve(
-            problem, self.solver, self.limits, seed=self.seed, callback=self.callback, interrupt=self.interrupt,
-            keeping=self.keeping, warm=warm,
+            problem, solver, limits, seed=self.seed, callback=self.callback, interrupt=self.interrupt,
+            keeping=keeping, warm=warm,
         )  # fmt: skip
 
 

@@ -113,8 +113,8 @@ def test_verbose_prints_a_line_for_each_certificate(estimator, capsys):
 @every
 def test_a_limit_of_epochs_warns_as_scikit_learn_does(estimator):
     rows, labels = overlapping(n=400, d=10)
-    with pytest.warns(ConvergenceWarning, match=r"Solver terminated early \(max_iter=1\).*Raise max_iter"):
-        fitted = estimator(max_iter=1, tol=1e-12).fit(rows, labels)
+    with pytest.warns(ConvergenceWarning, match=r"Solver terminated early \(max_iter=0.1\).*Raise max_iter"):
+        fitted = estimator(max_iter=0.1, tol=1e-12).fit(rows, labels)
     assert fitted.fit_status_ == 1
 
 

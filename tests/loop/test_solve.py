@@ -167,10 +167,11 @@ def test_without_resume_a_checkpoint_is_begun_anew(tmp_path):
     assert outcome.status is Status.CONVERGED
 
 
-def test_small_problems_are_solved_to_the_last_digit():
-    outcome = run(posed(*overlapping(n=30, d=3)), Limits(tol=0.1))
-    assert outcome.certificate.only_rounding
-    assert outcome.certificate.relative_gap <= 1e-12
+def test_a_run_stops_at_the_tolerance_that_was_asked_for():
+    loose, tight = (run(posed(*overlapping(n=30, d=3)), Limits(tol=tol)) for tol in (0.1, 1e-10))
+    assert 1e-4 < loose.certificate.relative_gap <= 0.1
+    assert tight.certificate.relative_gap <= 1e-10
+    assert loose.epochs < tight.epochs / 2
 
 
 def test_every_status_has_advice_and_a_severity():

@@ -47,7 +47,8 @@ def fit_kernel(data: Examples, kernel: Kernel, weights: np.ndarray, settings: Se
     solver = find_solver(name, settings.options, kernel=True)
     train = classifier if settings.task == "classify" else function
     with noticed() as interrupt:
-        run = Run(solver, settings.limits, int(settings.seed), settings.callback, interrupt, settings.keeping)
+        fallback = (lambda _: find_solver("smo", kernel=True)) if why == WHY_SMALL else None
+        run = Run(solver, settings.limits, int(settings.seed), settings.callback, interrupt, settings.keeping, fallback)
         return train(data, task, run, centre, why)
 
 

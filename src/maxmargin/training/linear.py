@@ -18,6 +18,7 @@ from maxmargin.problems.linear import Problem, checked_weights, pose
 from maxmargin.results import Result, explained, joined
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import find_solver
+from maxmargin.solvers.base import Solver
 from maxmargin.system.budget import check_features
 
 
@@ -30,12 +31,13 @@ def fit_linear(data: Examples, settings: Settings, metadata: dict[str, Any]) -> 
         weights=weights_of(data, settings), bias=settings.bias, bias_scale=settings.bias_scale,
         threads=settings.thread_count, squared_norms=data.squared_norms,
     )  # fmt: skip
-    name, why = choose(problem) if settings.solver == "auto" else (settings.solver, ASKED)
+    auto = settings.solver == "auto"
+    name, why = choose(problem) if auto else (settings.solver, ASKED)
     problems, C = each_against_rest(problem, classes, codes), settings.penalty(problem.n)
     with noticed() as interrupt:
         run = Run(
             find_solver(name, settings.options), settings.limits, int(settings.seed), settings.callback, interrupt,
-            settings.keeping,
+            settings.keeping, second_choice if auto and name.startswith("small_") else None,
         )  # fmt: skip
         parts = solve_all(problems, len(problems), run, starts=starts_of(settings.warm, problem, classes, C))
     training = {
@@ -43,6 +45,11 @@ def fit_linear(data: Examples, settings: Settings, metadata: dict[str, Any]) -> 
         "n": problem.n, "d": problem.d, "nnz": problem.nnz, **metadata,
     }  # fmt: skip
     return explained(joined(classes, codes, parts, name, why, training, problem.centre), data)
+
+
+def second_choice(problem: Problem) -> Solver:
+    """Return the solver that goes on where one for small problems stalls."""
+    return find_solver(choose(problem, small=False)[0])
 
 
 def weights_of(data: Examples, settings: Settings) -> np.ndarray | None:

@@ -16,43 +16,50 @@ LOWERED = 0.3  # A round of pair steps lowers the largest violation to this frac
 LEAST_PAIR_STEPS = 50  # Pair steps between two Newton steps, at least.
 PAIR_SHARE = 2  # Pair steps between Newton steps take about this many times their time.
 NEWTON_STEPS = 10  # Most Newton steps of a round: each but the last moves a variable to its bound.
+WHOLE_STEPS = 2  # Newton steps of a round that meet no bound: the second one corrects the effect of RIDGE.
 MOST_FREE = 300  # Most free variables of a Newton step, whose time grows with their cube.
-RIDGE = 1e-11  # Added to the diagonal of K_FF, relative to its mean, because K_FF may be singular.
-LEAST_DETERMINANT = 1e-14  # Of the equations for the biases of two groups, relative: less is rounding error.
+EXACT = 1e-14  # Violation relative to F at which the solution is exact up to rounding.
+EXACT_ROUNDS = 20  # Most rounds after the gap is reached, if there are few free variables; else there is one.
+FEW_FREE = 32
+RIDGE = 1e-9  # Added to the diagonal of K_FF, relative to its mean, because K_FF may be singular.
+RIDGE_OF_TWO = 1e-6  # The same with two groups, where both variables of a row may be free and K_FF is singular.
+LEAST_DETERMINANT = 1e-13  # Of the equations for the biases of two groups, relative: less is rounding error.
 
 
 @compiled_search
 def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, most, diagonal, gain, rise, fall, free, H, right):
     """Move β until the relative gap is at most `target`, in at most `most` steps. Return the gap and the steps.
 
-    After the gap is reached, Newton steps and a last round make the solution exact where they can. The arrays from
+    After the gap is reached, further rounds make the solution exact. The arrays from
     `diagonal` on are room: for the diagonal of K, the gains of partners, the marks of variables that can grow and
     decrease, and for `newton_step`.
     """
     n = beta.size
     for k in range(n):
         diagonal[k] = K[k, k]
-    steps, reached, between = 0, False, n
+    steps, rounds, between, size = 0, 0, n, 0
     while True:
-        violation, gap, dual = 0.0, 0.0, 0.0
+        violation, gap, dual, reach = 0.0, 0.0, 0.0, 0.0
         for g in range(groups):
             top, bottom = -INFINITE, INFINITE
             for k in range(n):
                 rise[g, k] = 0.0 if group[k] == g and beta[k] < hi[k] else -INFINITE
                 fall[g, k] = 0.0 if group[k] == g and beta[k] > lo[k] else INFINITE
                 top, bottom = max(top, F[k] + rise[g, k]), min(bottom, F[k] + fall[g, k])
-            violation = max(violation, top - bottom)
+            violation, reach = max(violation, top - bottom), max(reach, abs(top), abs(bottom))
             b = bottom if top <= -INFINITE else (top if bottom >= INFINITE else 0.5 * (top + bottom))
             for k in range(n):
                 if group[k] == g:
                     gap += (hi[k] - beta[k]) * (F[k] - b) if F[k] > b else (lo[k] - beta[k]) * (F[k] - b)
                     dual += 0.5 * beta[k] * (F[k] - q[k])
         gap /= max(abs(dual + gap), scale, UNDERFLOW)
-        if (gap <= target and reached) or steps >= most or violation <= 0.0:
+        rounds += gap <= target
+        done = gap <= target and (rounds > (EXACT_ROUNDS if size <= FEW_FREE else 1) or size == free.size)
+        if done or steps >= most or violation <= EXACT * reach:
             return gap, steps
-        reached = gap <= target
+        between = LEAST_PAIR_STEPS if gap <= target else between
         limit, enough = min(most, steps + between), LOWERED * violation
-        while not reached and steps < limit:
+        while steps < limit:
             g, highest, lowest = 0, -INFINITE, INFINITE
             for other in range(groups):
                 top, bottom = -INFINITE, INFINITE
@@ -83,33 +90,36 @@ def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, most, diagonal
             fall[g, j] = 0.0 if beta[j] > lo[j] else INFINITE
             for k in range(n):
                 F[k] -= step * (K[i, k] - K[j, k])
-        count, size = 0, -1
-        while count < NEWTON_STEPS and size < 0:
+        count, whole, size = 0, 0, -1
+        while count < NEWTON_STEPS and whole < WHOLE_STEPS:
             size = newton_step(K, beta, lo, hi, F, group, groups, free, H, right)
             count += 1
+            whole += size >= 0
         size = max(size, 0)
         between = LEAST_PAIR_STEPS + PAIR_SHARE * count * (size * size * size // (6 * n) + size // 2)
-        steps += reached  # so that a run whose gap cannot be lowered ends
+        steps += 1  # so that a run whose gap cannot be lowered ends
 
 
 @compiled_search
 def maximise_singly(K, beta, lo, hi, q, F, scale, target, most, group, free, H, right):
     """Like `maximise`, without groups: one variable moves at a time."""
     n = beta.size
-    steps, reached, between = 0, False, n
+    steps, rounds, between, size = 0, 0, n, 0
     while True:
-        violation, gap, dual = 0.0, 0.0, 0.0
+        violation, gap, dual, reach = 0.0, 0.0, 0.0, 1.0
         for k in range(n):
             force = min(F[k], 0.0) if beta[k] >= hi[k] else (max(F[k], 0.0) if beta[k] <= lo[k] else F[k])
             violation = max(violation, abs(force))
             gap += (hi[k] - beta[k]) * F[k] if F[k] > 0.0 else (lo[k] - beta[k]) * F[k]
             dual += 0.5 * beta[k] * (F[k] - q[k])
         gap /= max(abs(dual + gap), scale, UNDERFLOW)
-        if (gap <= target and reached) or steps >= most or violation <= 0.0:
+        rounds += gap <= target
+        done = gap <= target and (rounds > (EXACT_ROUNDS if size <= FEW_FREE else 1) or size == free.size)
+        if done or steps >= most or violation <= EXACT * reach:
             return gap, steps
-        reached = gap <= target
+        between = LEAST_PAIR_STEPS if gap <= target else between
         limit, enough = min(most, steps + between), LOWERED * violation
-        while not reached and steps < limit and violation > enough:
+        while steps < limit and violation > enough:
             largest, violation, i = 0.0, 0.0, 0
             for k in range(n):
                 force = min(F[k], 0.0) if beta[k] >= hi[k] else (max(F[k], 0.0) if beta[k] <= lo[k] else F[k])
@@ -122,13 +132,14 @@ def maximise_singly(K, beta, lo, hi, q, F, scale, target, most, group, free, H, 
             steps += 1
             for k in range(n):
                 F[k] -= step * K[i, k]
-        count, size = 0, -1
-        while count < NEWTON_STEPS and size < 0:
+        count, whole, size = 0, 0, -1
+        while count < NEWTON_STEPS and whole < WHOLE_STEPS:
             size = newton_step(K, beta, lo, hi, F, group, 0, free, H, right)
             count += 1
+            whole += size >= 0
         size = max(size, 0)
         between = LEAST_PAIR_STEPS + PAIR_SHARE * count * (size * size * size // (6 * n) + size // 2)
-        steps += reached  # so that a run whose gap cannot be lowered ends
+        steps += 1  # so that a run whose gap cannot be lowered ends
 
 
 @compiled_sums
@@ -146,11 +157,12 @@ def newton_step(K, beta, lo, hi, F, group, groups, free, H, right):
             free[size] = k
             size += 1
             trace += K[k, k]
+    ridge = (RIDGE if groups < 2 else RIDGE_OF_TWO) * trace / max(size, 1) + UNDERFLOW
     for a in range(size):
         row = K[free[a]]
         for b in range(a + 1):
             H[a, b] = row[free[b]]
-        H[a, a] += RIDGE * trace / size + UNDERFLOW
+        H[a, a] += ridge
         right[0, a] = F[free[a]]
         for g in range(groups):
             right[g + 1, a] = 1.0 if group[free[a]] == g else 0.0

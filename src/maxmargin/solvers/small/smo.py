@@ -12,7 +12,7 @@ After    Platt 1998; Fan, Chen, Lin, JMLR 2005; Scheinberg, JMLR 2006 (free vari
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,14 +86,20 @@ class SmallSmo:
 
     def advance_within(self, problem: Any, state: PairState, rng: np.random.Generator, visits: float) -> Status | None:
         """Reach the next gap, or visit examples `visits` times; a pair step visits two."""
-        ended = self.steps(problem, state, int(min(0.5 * visits, WORK // len(state.beta))), within=True)
-        return Status.EPOCH_LIMIT if state.estimate > state.target else ended
+        before = replace(state, beta=state.beta.copy(), F=state.F.copy())
+        ended = self.advance(problem, state, rng)
+        if state.visited <= visits:
+            return ended
+        state.__dict__.update(before.__dict__)
+        state.estimate, taken = moved(arrays_of(problem), state, int(0.5 * visits))
+        state.visited += 2 * taken
+        return Status.EPOCH_LIMIT
 
-    def steps(self, problem: Any, state: PairState, most: int, within: bool = False) -> Status | None:
-        """Take at most so many pair steps; `within` a limit there is no interior-point method."""
+    def steps(self, problem: Any, state: PairState, most: int) -> Status | None:
+        """Take at most so many pair steps, or change to an interior-point method."""
         if state.estimate <= state.target:
             state.target *= LOWER_TARGET
-        rows = None if within or len(state.v) else rows_of(problem)
+        rows = None if len(state.v) else rows_of(problem)
         if rows is not None:
             n, columns = rows.A.shape
             if n >= max(EXAMPLES_PER_COLUMN * columns, LEAST_EXAMPLES):
