@@ -55,7 +55,7 @@ def test_train_score_predict_inspect(here, capsys):
     X, y = maxmargin.read("data.svm")
     assert np.array_equal(labels, maxmargin.train(X, y, C=2.0).model.predict(X))
     assert run(["inspect", "m.safetensors"]) == 0
-    assert "dual_coordinate" in capsys.readouterr().out
+    assert "small_smo" in capsys.readouterr().out
     assert run(["inspect", "data.svm"]) == 0
     assert "200" in capsys.readouterr().out
 

@@ -98,7 +98,7 @@ def from_kernel(theirs: Any) -> Any:
     """Convert SVC, NuSVC, SVR, NuSVR or OneClassSVM."""
     model = kernel_model_of(theirs)
     parameters = {name: value for name, value in theirs.get_params().items() if name in SHARED | {"kernel"}}
-    parameters["probability"] = getattr(model, "sigmoids", None) is not None
+    parameters["probability"] = True if getattr(model, "sigmoids", None) is not None else "deprecated"
     ours = OURS[type(theirs)]()
     ours.set_params(**{name: value for name, value in parameters.items() if name in ours.get_params()})
     adopt(ours, theirs, model, len(theirs.intercept_))
