@@ -11,10 +11,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from maxmargin.errors import ParameterError
-from maxmargin.estimators.base import ROWS, Estimator, check_labels, iterations, store
+from maxmargin.estimators.base import Estimator, check_labels, iterations, store, validated
 from maxmargin.models.linear import has_probabilities
 from maxmargin.settings.checks import one_of
 
@@ -143,7 +142,7 @@ class LinearSVC(SparseCoefMixin, ClassifierMixin, Estimator):
         """Train. If the run stops before `tol` is reached, a warning gives the certificate."""
         check_combination(self.get_params(deep=False))
         check_labels(y)
-        X, y = validate_data(self, X, y, **ROWS)
+        X, y = validated(self, X, y)
         check_classification_targets(y)
         self._train(X, y, sample_weight)
         return self
