@@ -69,7 +69,7 @@ def frame_values(X: Any, name: str = "X") -> Any:
     else:
         values = np.empty(frame.shape)
         for place, column in enumerate(names):
-            values[:, place] = column_values(frame[column], f"{name}: column {column!r}")
+            values[:, place] = column_values(frame.get_column(column), f"{name}: column {column!r}")
     check_no_gaps(values, names, name)
     return values
 

@@ -30,6 +30,7 @@ from maxmargin.loop.interrupts import postponed
 from maxmargin.loop.loop import Callback
 from maxmargin.loop.record import Record
 from maxmargin.loop.record_text import as_text
+from maxmargin.models.linear import has_probabilities
 from maxmargin.models.to_sklearn import to_sklearn
 from maxmargin.results import Result
 from maxmargin.settings.checks import CHECKS
@@ -118,6 +119,7 @@ NEEDS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "cache": lambda given: given.get("approx") is None,
     "components": lambda given: given["approx"] is not None,
     "landmarks": lambda given: given["approx"] == "nystrom",
+    "probability": lambda given: not has_probabilities(given.get("loss", "hinge")),
 }
 
 
