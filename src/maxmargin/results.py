@@ -60,6 +60,7 @@ def joined(
     why: str,
     training: dict[str, Any],
     centre: np.ndarray | None = None,
+    sigmoids: np.ndarray | None = None,
 ) -> Result:
     """Return one result from the outcomes of linear two-class problems."""
     alpha = np.stack([part.alpha for part in parts])
@@ -74,6 +75,7 @@ def joined(
         summed(part.certificate for part in parts),
         {**training, "status": worst(parts).value, "epochs": sum(part.epochs for part in parts)},
         centre,
+        sigmoids,
     )
     return together(model, parts, solver, why)
 

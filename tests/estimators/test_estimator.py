@@ -129,11 +129,17 @@ def test_stopping_early_warns_with_the_certificate():
         LinearSVC(loss="hinge", max_iter=1, C=100.0, tol=1e-8).fit(X, y)
 
 
-def test_probabilities_exist_for_logistic_alone():
+def test_probabilities_exist_for_logistic_and_if_they_are_asked_for():
     X, y = overlapping()
     assert not hasattr(LinearSVC(), "predict_proba")
-    p = LinearSVC(loss="logistic").fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert not hasattr(LinearSVC(), "predict_log_proba")
+    for settings in ({"loss": "logistic"}, {"probability": True}, {"loss": "logistic", "probability": True}):
+        svc = LinearSVC(**settings).fit(X, y)
+        np.testing.assert_allclose(svc.predict_proba(X).sum(axis=1), 1.0)
+        np.testing.assert_allclose(svc.predict_log_proba(X), np.log(svc.predict_proba(X)))
+    far = svc.predict_log_proba(1e6 * X)
+    assert np.isneginf(far).any()
+    assert not np.isnan(far).any()
 
 
 def test_predicting_before_fitting_is_refused():

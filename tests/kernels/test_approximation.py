@@ -231,7 +231,6 @@ def test_scikit_learns_contract(estimator, check):
         ({"kernel": "gaussian", "approx": "nystrom", "components": 0}, "components=0 must be a whole number"),
         ({"kernel": "gaussian", "approx": "nystrom", "components": 2.5}, "components=2.5 must be a whole number"),
         ({"kernel": "gaussian", "approx": "nystrom", "landmarks": "best"}, "landmarks='best' is not known"),
-        ({"kernel": "gaussian", "approx": "nystrom", "probability": True}, "probability is for kernels"),
     ],
 )
 def test_bad_input_gets_one_line(settings, said):
@@ -243,8 +242,6 @@ def test_bad_input_gets_one_line(settings, said):
 def test_what_svc_cannot_do_with_it_is_said():
     with pytest.raises(ParameterError, match="'ovo' is for the kernel itself"):
         SVC(approx="nystrom", decision_function_shape="ovo").fit(X, y)
-    with pytest.raises(ParameterError, match="probability is for kernels"):
-        SVC(approx="nystrom", probability=True).fit(X, y)
     with pytest.raises(ParameterError, match="random_state=-1 must be"):
         SVC(approx="nystrom", random_state=-1).fit(X, y)
     svc = SVC(probability=True).fit(X[two], y[two])

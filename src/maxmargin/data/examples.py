@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.files import Files
+from maxmargin.data.frames import frame_names
 from maxmargin.data.labels import check_length, encode, show
 from maxmargin.data.passes import squared_norms
 from maxmargin.data.rows import Rows, count_rows
@@ -67,10 +68,9 @@ def weights_of_classes(
 
 def examples_of(X: Any, y: Any, task: str, threads: int) -> Examples:
     """Build examples from arrays."""
-    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     if y is None and task != "novelty":
         raise DataError("y is missing: give one label for each row of X")
-    return replace(labelled(take_unseen(X), y, task, "y", threads), names=names)
+    return replace(labelled(take_unseen(X), y, task, "y", threads), names=frame_names(X))
 
 
 def examples_in(files: Files, task: str) -> Examples:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.frames import is_missing
 from maxmargin.errors import DataError
 
 KEPT_KINDS = "biufU"  # Kinds of NumPy types that a model file can store: booleans, numbers, text.
@@ -54,7 +55,7 @@ def check_length(y: Any, n: int) -> np.ndarray:
 def plain(y: np.ndarray) -> np.ndarray:
     """Convert an array of Python objects to their common type: text or numbers."""
     for place, label in enumerate(y):
-        if label is None or label != label:  # noqa: PLR0124
+        if is_missing(label):
             raise DataError(f"y[{place}] is {label}: every example needs a label")
     kinds = {isinstance(label, str) for label in y}
     if len(kinds) > 1:

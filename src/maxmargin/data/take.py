@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.frames import frame_values, is_frame
 from maxmargin.data.rows import Csr, Dense, Rows
 from maxmargin.errors import DataError
 
@@ -32,6 +33,8 @@ def take_unseen(X: Any, name: str = "X") -> Rows:
         return Dense(read_only(X.values))
     if isinstance(X, Csr):
         return Csr(read_only(X.values), read_only(X.indices), read_only(X.indptr), X.d)
+    if is_frame(X):
+        X = frame_values(X, name)
     return take_sparse(X, name) if is_sparse(X) else take_dense(X, name)
 
 
@@ -42,7 +45,7 @@ def is_sparse(X: Any) -> bool:
 
 
 def take_dense(X: Any, name: str) -> Dense:
-    """Return the rows of an array, a memory map, a list of lists or a data frame."""
+    """Return the rows of an array, a memory map or a list of lists."""
     if isinstance(X, np.ma.MaskedArray):
         raise DataError(f"{name} is a masked array: fill or drop what is masked first")
     try:

@@ -16,17 +16,21 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from maxmargin.data.examples import weights_of_classes
+from maxmargin.data.frames import frame_values, is_frame, readable_frame
 from maxmargin.data.labels import plain, show
 from maxmargin.errors import DataError, ParameterError
+from maxmargin.estimators.callbacks import CallbackSupportMixin, fit_task, reporting, with_callbacks
 from maxmargin.estimators.names import estimator_names, renamed, unknown_name
 from maxmargin.kernels.functions import has_parameter
 from maxmargin.loop.interrupts import postponed
 from maxmargin.loop.loop import Callback
 from maxmargin.loop.record import Record
 from maxmargin.loop.record_text import as_text
+from maxmargin.models.linear import has_probabilities
 from maxmargin.models.to_sklearn import to_sklearn
 from maxmargin.results import Result
 from maxmargin.settings.checks import CHECKS
@@ -43,6 +47,7 @@ ROWS: dict[str, Any] = {
 ON_INTERRUPT = ("raise", "return")
 NO_LIMIT = -1  # the value of max_iter for no limit, as in scikit-learn
 EVERY_CORE = -1  # the value of n_jobs for all cores
+WARNING_LEVEL = 4  # calls from the warning to the line that calls `fit`
 TEXT_KINDS = "OUT"  # kinds of NumPy types in which labels of several types can hide
 
 
@@ -114,10 +119,11 @@ NEEDS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "cache": lambda given: given.get("approx") is None,
     "components": lambda given: given["approx"] is not None,
     "landmarks": lambda given: given["approx"] == "nystrom",
+    "probability": lambda given: not has_probabilities(given.get("loss", "hinge")),
 }
 
 
-class Estimator(BaseEstimator):
+class Estimator(CallbackSupportMixin, BaseEstimator):
     """An estimator whose fit calls `train` for its `task`, with its parameters translated."""
 
     task: ClassVar[str] = "classify"
@@ -144,19 +150,26 @@ class Estimator(BaseEstimator):
                 raise ParameterError(f"{message}: {unknown_name(name, self._get_param_names(), ELSEWHERE)}")
         return super().set_params(**parameters)
 
+    @with_callbacks
     def _train(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Train, set the fitted attributes, and warn if the run stops before `tol` is reached."""
         parameters = self.get_params(deep=False)
+        task, data = fit_task(self, X, y, sample_weight)
         with interruptible(parameters["on_interrupt"]), estimator_names():
             weights = None if sample_weight is None else self._weights(sample_weight, X, y)
             if self.task == "classify":
                 self.class_weight_ = checked_class_weights(y, weights, parameters["class_weight"])
-            self.result_ = train(X, y, task=self.task, weights=weights, **self._parameters(parameters))
+            given = self._parameters(parameters)
+            if task is not None:
+                given["callback"] = reporting(self, task, data, given["callback"])
+            self.result_ = train(X, y, task=self.task, weights=weights, **given)
             self._describe()
             self.certificate_ = self.result_.certificate
             self.fit_status_ = int(self.result_.status is not Status.CONVERGED)
+            if task is not None:
+                task.call_on_fit_task_end(estimator=self, reconstruction_attributes={}, **data)
             if self.fit_status_:
-                warnings.warn(self._warning(parameters["max_iter"]), ConvergenceWarning, stacklevel=3)
+                warnings.warn(self._warning(parameters["max_iter"]), ConvergenceWarning, stacklevel=WARNING_LEVEL)
 
     def _warning(self, max_iter: Any) -> str:
         """Return the text of the warning about a fit that stopped early; at `max_iter` it begins as scikit-learn's."""
@@ -193,7 +206,7 @@ class Estimator(BaseEstimator):
         raise NotImplementedError
 
     def _checked(self, X: Any) -> Any:
-        return validate_data(self, X, reset=False, **ROWS)
+        return validated(self, X, reset=False)
 
     def _threads(self) -> Any:
         """Return the number of threads; None for all cores."""
@@ -214,6 +227,19 @@ class Estimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def validated(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:
+    """Return X, or X and y, checked as by scikit-learn. A data frame becomes a matrix; its column names are checked."""
+    options = ROWS | options
+    if not is_frame(X):
+        return validate_data(estimator, X, *y, reset=reset, **options)
+    frame = readable_frame(X)
+    values = frame_values(frame)
+    validate_data(estimator, frame, reset=reset, skip_check_array=True)  # names and number of columns
+    if y:
+        return check_X_y(values, *y, estimator=estimator, **options)
+    return check_array(values, estimator=estimator, input_name="X", **options)
 
 
 def bias_of(fit_intercept: Any, intercept_scaling: Any) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
+from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from maxmargin.errors import DataError
-from maxmargin.estimators.base import ROWS, Estimator
+from maxmargin.estimators.base import Estimator, validated
 from maxmargin.system.values import check_flag
 
 LARGEST_C = 1e10  # the C that is used for C=inf with a kernel; beyond it, rounding is larger than the tolerance
@@ -33,7 +33,7 @@ class KernelEstimator(Estimator):
         if issparse(X) and isinstance(kernel, str) and kernel == "precomputed":
             raise TypeError("Sparse precomputed kernels are not supported: pass K.toarray()")
         if not callable(kernel) or is_matrix(X):
-            found = validate_data(self, X, *y, **ROWS, **options)
+            found = validated(self, X, *y, **options)
             rows = found[0] if y else found
             self.shape_fit_ = rows.shape
             if isinstance(kernel, str) and kernel != "precomputed":

@@ -11,10 +11,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from maxmargin.errors import ParameterError
-from maxmargin.estimators.base import ROWS, Estimator, check_labels, iterations, store
+from maxmargin.estimators.base import Estimator, check_labels, iterations, store, validated
 from maxmargin.models.linear import has_probabilities
 from maxmargin.settings.checks import one_of
 
@@ -33,7 +32,7 @@ class LinearSVC(SparseCoefMixin, ClassifierMixin, Estimator):
     penalty : {"l2"}, default="l2"
         The norm of the penalty. "l1" is not available yet and is refused.
     loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
-        The loss. "logistic" gives a logistic regression, which has `predict_proba`.
+        The loss. "logistic" gives a logistic regression, which has `predict_proba` without `probability`.
     dual : bool or "auto", default="auto"
         Checked, without effect: `solver` chooses between primal and dual methods. Combinations that scikit-learn
         refuses are refused.
@@ -74,6 +73,9 @@ class LinearSVC(SparseCoefMixin, ClassifierMixin, Estimator):
         The number of threads; None and -1 for all cores.
     lam : float or None, default=None
         λ of λ/2‖w‖² + (1/n) Σ ℓ, instead of C: C = 1/(nλ).
+    probability : bool, default=False
+        Whether to calibrate probabilities on five folds, without randomness, which takes six fits instead of one. No
+        effect for "logistic".
 
     Attributes
     ----------
@@ -136,6 +138,7 @@ class LinearSVC(SparseCoefMixin, ClassifierMixin, Estimator):
         resume: bool = False,
         n_jobs: int | None = None,
         lam: float | None = None,
+        probability: bool = False,
     ) -> None:
         store(self, locals())
 
@@ -143,7 +146,7 @@ class LinearSVC(SparseCoefMixin, ClassifierMixin, Estimator):
         """Train. If the run stops before `tol` is reached, a warning gives the certificate."""
         check_combination(self.get_params(deep=False))
         check_labels(y)
-        X, y = validate_data(self, X, y, **ROWS)
+        X, y = validated(self, X, y)
         check_classification_targets(y)
         self._train(X, y, sample_weight)
         return self
@@ -171,10 +174,19 @@ class LinearSVC(SparseCoefMixin, ClassifierMixin, Estimator):
         """Return labels."""
         return np.asarray(self._fitted().predict(self._checked(X), self._threads()))
 
-    @available_if(lambda self: has_probabilities(self.loss))
+    @available_if(lambda self: self.probability or has_probabilities(self.loss))
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return class probabilities, for a loss that has them, such as "logistic"."""
+        """Return class probabilities: those of the loss "logistic", or calibrated ones with `probability`.
+
+        The largest calibrated probability may belong to another class than `predict` returns (docs/estimator.md).
+        """
         return np.asarray(self._fitted().probabilities(self._checked(X), self._threads()))
+
+    @available_if(lambda self: self.probability or has_probabilities(self.loss))
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of the class probabilities; −inf for a probability of 0."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
 
 
 def check_combination(parameters: dict[str, Any]) -> None:

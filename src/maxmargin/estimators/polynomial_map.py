@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from maxmargin.data.take import take
 from maxmargin.errors import DataError, ParameterError
+from maxmargin.estimators.base import validated
 from maxmargin.kernels.functions import checked_degree, checked_gamma, checked_number
 
 MOST = 10_000_000  # largest number of features
@@ -53,7 +54,7 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> PolynomialMap:
         """List the products, and compute γ."""
-        X = validate_data(self, X, dtype=np.float64)
+        X = validated(self, X, accept_sparse=False, dtype=np.float64)
         p, r = checked_degree(self.degree), checked_number("coef0", self.coef0)
         if r < 0.0:
             raise ParameterError(f"coef0={self.coef0!r} must be 0 or above: below, the kernel is no inner product")
@@ -71,9 +72,24 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Return φ of every row."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validated(self, X, reset=False, accept_sparse=False, dtype=np.float64)
         factors = np.hstack([sqrt(self.gamma_) * X, np.full((len(X), 1), sqrt(self.coef0))])
         found = np.tile(self.scales_, (len(X), 1))
         for chosen in self.powers_.T:
             found *= factors[:, chosen]
         return found
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the products, such as "a^2", "a b" and "1"; `set_output` makes them column names."""
+        check_is_fitted(self)
+        names = [*_check_feature_names_in(self, input_features), None]  # the last factor is the constant
+        found = []
+        for powers in self.powers_:
+            factors, counts = np.unique(powers, return_counts=True)
+            words = [
+                f"{names[j]}^{k}" if k > 1 else str(names[j])
+                for j, k in zip(factors, counts, strict=True)
+                if names[j] is not None
+            ]
+            found.append(" ".join(words) or "1")
+        return np.array(found, dtype=object)

@@ -29,6 +29,7 @@ from maxmargin.models.kernel import KernelModel, kernel_model
 from maxmargin.models.kernel_function import KIND as FUNCTION_KIND
 from maxmargin.models.kernel_function import KernelFunction, kernel_function
 from maxmargin.models.libsvm import is_libsvm_model, read_libsvm_model
+from maxmargin.models.probabilities import pair_probabilities
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.losses import LOSSES, losses_with_probabilities, sigmoid
 from maxmargin.system.file_checks import REAL, checked_array, row_numbers, section
@@ -60,6 +61,7 @@ class LinearModel:
     certificate : certificate of the training, summed over the problems if there are several
     training : summary of the training: problem, solver, status, sizes
     centre : array (d,) that is subtracted from each row first, or None; `intercept` is always the b of ⟨w, x⟩ + b
+    sigmoids : array (1 or k, 2): A and B of each problem's probabilities, or None (see probabilities)
 
     Examples
     --------
@@ -77,6 +79,7 @@ class LinearModel:
     certificate: Certificate
     training: dict[str, Any] = field(default_factory=dict)
     centre: np.ndarray | None = field(default=None, repr=False)
+    sigmoids: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def d(self) -> int:
@@ -151,13 +154,22 @@ class LinearModel:
         return np.asarray(self.classes[winners])
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """Return P(class | x), one column for each class, normalised if there are more than two; see `Loss`."""
-        if self.loss not in (able := losses_with_probabilities()):
-            raise MaxmarginError(f"a model of loss {self.loss!r} has no probabilities: train with loss={able[0]!r}")
-        values = sigmoid(self.decide(X, threads))
-        if values.ndim == 1:
-            return np.column_stack([1.0 - values, values])
-        return np.asarray(values / np.maximum(np.sum(values, axis=1, keepdims=True), np.finfo(float).tiny))
+        """Return P(class | x), one column for each class, normalised if there are more than two.
+
+        They come from calibrated sigmoids (`probability`), or from a loss that has probabilities (see `Loss`).
+        """
+        able = losses_with_probabilities()
+        if self.sigmoids is None and self.loss not in able:
+            raise MaxmarginError(
+                f"a model of loss {self.loss!r} has no probabilities: train with loss={able[0]!r}, or with "
+                "probability=True and to the end"
+            )
+        values = self.decide(X, threads)
+        values = values[:, None] if values.ndim == 1 else values
+        found = sigmoid(values) if self.sigmoids is None else pair_probabilities(values, self.sigmoids)
+        if len(self.classes) == 2:
+            return np.hstack([1.0 - found, found])
+        return np.asarray(found / np.maximum(np.sum(found, axis=1, keepdims=True), np.finfo(float).tiny))
 
     def to_sklearn(self) -> Any:
         """Return a fitted scikit-learn estimator that predicts the same (see to_sklearn)."""
@@ -176,7 +188,8 @@ class LinearModel:
     def tensors(self) -> dict[str, np.ndarray]:
         """Return the arrays of the model file."""
         centre = {} if self.centre is None else {"centre": self.centre}
-        return {"w": self.w, "b": self.b, "support": self.support, "dual_coef": self.dual_coef, **centre}
+        sigmoids = {} if self.sigmoids is None else {"sigmoids": self.sigmoids}
+        return {"w": self.w, "b": self.b, "support": self.support, "dual_coef": self.dual_coef, **centre, **sigmoids}
 
     def metadata(self) -> dict[str, Any]:
         """Return the metadata of the model file."""
@@ -233,8 +246,13 @@ def linear_model(tensors: dict[str, np.ndarray], metadata: dict[str, Any], class
             f"w, b and dual_coef do not fit together: shapes {w.shape}, {b.shape}, {dual_coef.shape} for "
             f"{len(classes)} classes and {len(support)} support vectors"
         )
+    sigmoids = checked_array(tensors, "sigmoids", REAL, 2) if "sigmoids" in tensors else None
+    if sigmoids is not None and sigmoids.shape != (count, 2):
+        raise ValueError(f"sigmoids have shape {sigmoids.shape} for {count} problem(s)")
     centre = centre_in(tensors, w.shape[1])
-    return LinearModel(classes, w, b, support, dual_coef, certificate_in(metadata), training_in(metadata), centre)
+    return LinearModel(
+        classes, w, b, support, dual_coef, certificate_in(metadata), training_in(metadata), centre, sigmoids
+    )
 
 
 def approximate_model(

@@ -3,7 +3,8 @@
 A pair of classes    P(first | x) = 1/(1 + exp(A f(x) + B)), fitted by maximum likelihood to held-out decision values.
                      The targets are slightly inside (0, 1), so that A and B stay finite (Platt 1999; numerics after
                      Lin, Lin, Weng 2007)
-More classes         min_p Σ_{i≠j} (r_ji p_i − r_ij p_j)², Σ p = 1, where r_ij is the probability of i in the pair
+One against rest     the same sigmoid for each class; with more than two classes, divided by their sum
+More pairs           min_p Σ_{i≠j} (r_ji p_i − r_ij p_j)², Σ p = 1, where r_ij is the probability of i in the pair
                      (i, j). One linear system for each example (Wu, Lin, Weng 2004)
 """
 

@@ -63,7 +63,12 @@ PARAMETERS = {
         None, KERNEL, "Megabytes of the kernel matrix to hold.", float, shown="a quarter of the free memory"
     ),
     "probability": Parameter(
-        False, KERNEL, "A kernel model with probabilities: six fits instead of one.", bool, ("--probability",)
+        False,
+        PROBLEM,
+        "Calibrate probabilities on five folds: six fits instead of one.",
+        bool,
+        ("--probability",),
+        race=False,
     ),
     "approx": Parameter(None, KERNEL, "nystrom or fourier: approximate the kernel by explicit features.", str),
     "components": Parameter(500, KERNEL, "How many features approximate the kernel.", int),

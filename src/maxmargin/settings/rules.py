@@ -94,11 +94,11 @@ def sequences_from_files(name: str, values: Values) -> str:
     return ""
 
 
-def with_probabilities(name: str, values: Values) -> str:
-    """Refuse `probability` for linear models, which have probabilities with another loss."""
-    exact = values["kernel"] is not None and values["approx"] is None
-    loss = losses_with_probabilities()[0]
-    return "" if exact else f"{name} is for kernels: a linear model has probabilities with {loss=}"
+def without_own_probabilities(name: str, values: Values) -> str:
+    """Refuse `probability` for a loss whose models have probabilities anyway."""
+    loss = values["loss"]
+    own = loss in losses_with_probabilities()
+    return f"{name} has no effect for {loss=}, whose models have probabilities anyway: leave it out" if own else ""
 
 
 def linear_start(name: str, values: Values) -> str:
@@ -166,7 +166,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "degree": (of_kernels("polynomial"),),
     "coef0": (of_kernels("polynomial"),),
     "cache": (of_exact_kernels,),
-    "probability": (CLASSIFY, with_probabilities),
+    "probability": (CLASSIFY, without_own_probabilities),
     "approx": (CLASSIFY, beside("kernel", "a kernel: add kernel='gaussian'")),
     "components": (beside("approx", "approx='nystrom' or 'fourier'"),),
     "landmarks": (beside("approx", "approx='nystrom'", "nystrom"),),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +14,23 @@ from maxmargin.data.labels import sides, signs
 from maxmargin.data.rows import count_columns
 from maxmargin.errors import ParameterError
 from maxmargin.loop.interrupts import noticed
+from maxmargin.loop.outcome import Outcome
 from maxmargin.multiclass import Run, each_against_rest, solve_all
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem, checked_weights, pose
-from maxmargin.results import Result, explained, joined
+from maxmargin.results import Result, explained, joined, worst
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import find_solver
 from maxmargin.solvers.base import Solver
 from maxmargin.system.budget import check_features
+from maxmargin.training.calibration import calibrated_linear
 
 
 def fit_linear(data: Examples, settings: Settings, metadata: dict[str, Any]) -> Result:
-    """Train a linear classifier: one problem for two classes, else one for each class against the rest."""
+    """Train a linear classifier: one problem for two classes, else one for each class against the rest.
+
+    If probabilities are wanted, half of the time limit is for the model itself and the rest for the calibration.
+    """
     classes, codes = data.classes, data.codes
     check_features(count_columns(data.rows), len(sides(classes)))
     problem = pose(
@@ -34,17 +41,27 @@ def fit_linear(data: Examples, settings: Settings, metadata: dict[str, Any]) -> 
     auto = settings.solver == "auto"
     name, why = choose(problem) if auto else (settings.solver, ASKED)
     problems, C = each_against_rest(problem, classes, codes), settings.penalty(problem.n)
+    began, sigmoids, folds = time.perf_counter(), None, list[Outcome]()
     with noticed() as interrupt:
         run = Run(
             find_solver(name, settings.options), settings.limits, int(settings.seed), settings.callback, interrupt,
             settings.keeping, second_choice if auto and name.startswith("small_") else None,
         )  # fmt: skip
-        parts = solve_all(problems, len(problems), run, starts=starts_of(settings.warm, problem, classes, C))
+        main = replace(run, limits=run.limits.after(0.0, part=0.5)) if settings.probability else run
+        parts = solve_all(problems, len(problems), main, starts=starts_of(settings.warm, problem, classes, C))
+        if settings.probability:
+            left = run.limits.after(time.perf_counter() - began)
+            sigmoids, folds = calibrated_linear(data, problem, replace(run, limits=left))
     training = {
         **settings.summary(), "loss": settings.loss, "bias_scale": float(settings.bias_scale), "solver": name, "C": C,
         "n": problem.n, "d": problem.d, "nnz": problem.nnz, **metadata,
     }  # fmt: skip
-    return explained(joined(classes, codes, parts, name, why, training, problem.centre), data)
+    result = joined(classes, codes, parts, name, why, training, problem.centre, sigmoids)
+    if folds:
+        result.status = worst([*parts, *folds])
+        result.seconds += sum(fold.seconds for fold in folds)
+        result.model.training["status"] = result.status.value
+    return explained(result, data)
 
 
 def second_choice(problem: Problem) -> Solver:

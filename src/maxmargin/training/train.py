@@ -16,6 +16,7 @@ from maxmargin.kernels.functions import find_kernel
 from maxmargin.loop.loop import Callback
 from maxmargin.problems.linear import checked_weights
 from maxmargin.results import Result, explained
+from maxmargin.settings.parameters import is_given
 from maxmargin.settings.settings import Settings, checked_settings
 from maxmargin.solvers import STREAMING_SOLVERS
 from maxmargin.system.memory_errors import memory_errors
@@ -24,7 +25,7 @@ from maxmargin.training.kernel import fit_kernel
 from maxmargin.training.linear import fit_linear
 from maxmargin.training.streamed import fit_streamed
 
-IN_MEMORY = ("kernel", "weights", "class_weight", "warm")  # parameters that need all rows in memory
+IN_MEMORY = ("kernel", "weights", "class_weight", "probability", "warm")  # parameters that need all rows in memory
 
 
 @memory_errors()
@@ -98,7 +99,8 @@ def train(
     sigma : the width of a Gaussian kernel, instead of gamma: γ = 1/(2σ²)
     degree, coef0 : p and r in (γ⟨x, z⟩ + r)^p; also r in tanh(γ⟨x, z⟩ + r)
     cache : megabytes for the cached part of the kernel matrix; a quarter of the free memory by default
-    probability : whether a kernel model gets probabilities, calibrated on five folds: six fits instead of one
+    probability : whether the model gets probabilities, calibrated on five folds: six fits instead of one. Models of
+        loss="logistic" have probabilities without it
     approx : None for the kernel itself, or "nystrom" or "fourier": approximate the kernel by `components` explicit
         features and train a linear model on them. Any loss and solver can be used; the certificate is for this problem
     landmarks : how Nyström features are chosen: "kmeans", "leverage", "uniform"; "auto" is kmeans for arrays, leverage
@@ -174,7 +176,7 @@ def check_streamed(settings: Settings, files: Files) -> None:
     if settings.task != "classify":
         raise RefusedError(f"task={settings.task!r} is not for files that do not fit in memory: give more memory")
     for name in IN_MEMORY:
-        if settings.values[name] is not None:
+        if is_given(name, settings.values[name]):
             raise RefusedError(f"{name} is not for files that do not fit in memory: give more memory, or leave it out")
     if not files.again:
         raise RefusedError(f"{files.name}: is no file that can be read more than once: save it first")
