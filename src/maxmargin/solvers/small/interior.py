@@ -32,9 +32,11 @@ class SignedRows(NamedTuple):
 
 def rows_of(problem: Any) -> SignedRows | None:
     """Return the rows of a problem with the hinge loss and few features; None for other problems."""
+    if not has_few_columns(problem) or problem.d >= problem.n:
+        return None
     if not isinstance(problem, KernelProblem):
-        return SignedRows(*design_of(problem), problem.y, problem.C) if has_few_columns(problem) else None
-    if not isinstance(problem.kernel, Linear) or problem.kind != "C-SVC" or not has_few_columns(problem):
+        return SignedRows(*design_of(problem), problem.y, problem.C)
+    if not isinstance(problem.kernel, Linear) or problem.kind != "C-SVC":
         return None
     X, d = dense_of(problem.rows), count_columns(problem.rows)
     formulation = problem.formulation

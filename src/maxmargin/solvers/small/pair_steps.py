@@ -110,7 +110,7 @@ def maximise_singly(K, beta, lo, hi, q, F, scale, target, most, group, free, H, 
     while True:
         violation, gap, dual, reach = 0.0, 0.0, 0.0, 1.0
         for k in range(n):
-            force = min(F[k], 0.0) if beta[k] >= hi[k] else (max(F[k], 0.0) if beta[k] <= lo[k] else F[k])
+            force = F[k] if (beta[k] < hi[k] if F[k] > 0.0 else beta[k] > lo[k]) else 0.0
             violation = max(violation, abs(force))
             gap += (hi[k] - beta[k]) * F[k] if F[k] > 0.0 else (lo[k] - beta[k]) * F[k]
             dual += 0.5 * beta[k] * (F[k] - q[k])
@@ -124,7 +124,7 @@ def maximise_singly(K, beta, lo, hi, q, F, scale, target, most, group, free, H, 
         while steps < limit and violation > enough:
             largest, violation, i = 0.0, 0.0, 0
             for k in range(n):
-                force = min(F[k], 0.0) if beta[k] >= hi[k] else (max(F[k], 0.0) if beta[k] <= lo[k] else F[k])
+                force = F[k] if (beta[k] < hi[k] if F[k] > 0.0 else beta[k] > lo[k]) else 0.0
                 violation = max(violation, abs(force))
                 if force * force > largest * (K[k, k] + UNDERFLOW):
                     largest, i = force * force / (K[k, k] + UNDERFLOW), k
