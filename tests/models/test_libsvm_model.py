@@ -80,6 +80,7 @@ def test_a_function_comes_back_twice(tmp_path, kind):
         model = again
 
 
+@pytest.mark.filterwarnings("ignore:The `probability` parameter is deprecated:FutureWarning")
 @pytest.mark.parametrize("kind", [maxmargin.SVC, maxmargin.NuSVC])
 def test_probabilities_come_back(tmp_path, kind):
     some = y < 3

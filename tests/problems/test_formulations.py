@@ -118,7 +118,7 @@ def test_the_best_offset_is_the_best_of_all_kinks(name, seed):
 @pytest.mark.parametrize("options", [{"batch": 4}, {"batch": 16}, {"batch": 16, "shrinking": False}])
 def test_any_batch_leads_to_the_same_optimum(name, options):
     best = OPTIMA.setdefault(name, solved(ALL[name])[1].certificate)
-    _, outcome = solved(ALL[name], tol=1e-6, **options)
+    _, outcome = solved(ALL[name], tol=1e-8, **options)
     assert outcome.status is Status.CONVERGED
     assert outcome.certificate.primal == pytest.approx(best.primal, rel=2e-6)
 

@@ -86,7 +86,7 @@ def test_a_lap_is_the_run_that_train_makes():
     found = maxmargin.race(X, y, solvers=["sgd", "auto"], holdout=0, **QUICK)
     alone = maxmargin.train(X, y, solver="sgd", tol=1e-6, max_epochs=8)
     assert np.array_equal(found.laps[0].outcome.w, alone.model.w[0])
-    assert found.laps[1].name == "auto (dual_coordinate)"
+    assert found.laps[1].name == "auto (small_smo)"
     assert found.facts["tested"] == 0
     assert {moment.test_error for lap in found.laps for moment in lap.curve} == {None}
 
@@ -188,7 +188,7 @@ def test_one_class_races_against_the_rest():
         ({"solvers": [3]}, "a pair of a name and its options"),
         ({"solvers": ["sdg"]}, "choose auto or one of dual_coordinate"),
         ({"solvers": [("sgd", {"steps": 1})]}, "sgd has no option 'steps'"),
-        ({"solvers": [("auto", {"steps": 1})]}, "dual_coordinate has no option 'steps'"),
+        ({"solvers": [("auto", {"steps": 1})]}, "small_smo has no option 'steps'"),
         ({"holdout": 1}, "holdout=1 must be"),
         ({"holdout": True}, "holdout=True must be"),
         ({"test": 3}, "a pair"),

@@ -94,7 +94,7 @@ class Takes:
         if kind.startswith(UNREGULARISED):
             loss = kind.removeprefix(UNREGULARISED)
             return f"needs a finite C, and C=inf (lam=0) leaves {loss} without regularisation"
-        if self.losses == SMOOTH_LOSSES:
+        if self.losses == SMOOTH_LOSSES and not self.only_named:
             return f"needs a smooth loss, and {kind} is not (loss={SMOOTH_LOSSES[0]!r} is)"
         return f"is made for {' and '.join(self.losses)}, not for {kind}"
 

@@ -35,6 +35,7 @@ WORK = 100_000_000  # Values of K visited by the pair steps of one call: a tenth
 LEAST_PAIR_STEPS = 500
 EXAMPLES_PER_COLUMN = 30
 LEAST_EXAMPLES = 500
+LEAST_PROGRESS = 0.1  # A call that does not lower the gap to this fraction ends the run: another solver may do better.
 NOTHING = np.zeros(0)
 
 
@@ -113,7 +114,8 @@ class SmallSmo:
         if rows is not None and state.estimate > state.target:
             return interior(problem, state, rows)
         state.v = NOTHING if taken else state.v
-        return Status.STALLED if state.estimate > state.target and before <= state.estimate else None
+        slow = state.estimate > LEAST_PROGRESS * min(before, 1.0)
+        return Status.STALLED if state.estimate > state.target and slow else None
 
     def learn(self, problem: Any, state: PairState, found: Certified) -> None:
         """Compute F from the scores of a certificate, without the rounding errors of its updates."""
