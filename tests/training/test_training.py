@@ -262,7 +262,7 @@ def test_auto_takes_newton_where_it_is_fast():
     assert maxmargin.train(X, y, loss="logistic").solver == "newton"
     assert maxmargin.train(X, y, loss="hinge").solver == "second_order"
     assert maxmargin.train(X[:200], y[:200], loss="logistic").solver == "small_newton"
-    assert maxmargin.train(X[:3], y[:3], loss="logistic").solver == "dual_coordinate"
+    assert maxmargin.train(X[:3], y[:3], loss="logistic").solver == "small_newton"
     assert maxmargin.train(X[:40] + 20, y[:40], loss="hinge").solver == "small_smo"
 
 
