@@ -16,13 +16,11 @@ LOWERED = 0.3  # A round of pair steps lowers the largest violation to this frac
 LEAST_PAIR_STEPS = 50  # Pair steps between two Newton steps, at least.
 PAIR_SHARE = 2  # Pair steps between Newton steps take about this many times their time.
 NEWTON_STEPS = 10  # Most Newton steps of a round: each but the last moves a variable to its bound.
-WHOLE_STEPS = (
-    2  # Newton steps of a round that meet no bound, with one group: the second one corrects the effect of RIDGE.
-)
+WHOLE_STEPS = 2  # Newton steps of a round that meet no bound: the second one corrects the effect of RIDGE.
 MOST_FREE = 300  # Most free variables of a Newton step, whose time grows with their cube.
 EXACT = 1e-14  # Violation relative to F at which the solution is exact up to rounding.
 EXACT_ROUNDS = 50  # Most rounds after the gap is reached, if there are few free variables; else there is one.
-FEW_FREE = 64
+FEW_FREE = 64  # Free variables of a round that takes some tens of microseconds.
 RIDGE = 1e-9  # Added to the diagonal of K_FF, relative to its mean, because K_FF may be singular.
 RIDGE_OF_TWO = 1e-4  # The same with two groups, where both variables of a row may be free and K_FF is singular.
 LEAST_DETERMINANT = 1e-13  # Of the equations for the biases of two groups, relative: less is rounding error.
@@ -32,9 +30,8 @@ LEAST_DETERMINANT = 1e-13  # Of the equations for the biases of two groups, rela
 def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, most, diagonal, gain, rise, fall, free, H, right):
     """Move β until the relative gap is at most `target`, in at most `most` steps. Return the gap and the steps.
 
-    After the gap is reached, further rounds make the solution exact. The arrays from
-    `diagonal` on are room: for the diagonal of K, the gains of partners, the marks of variables that can grow and
-    decrease, and for `newton_step`.
+    After the gap is reached, further rounds make the solution exact. The arrays from `diagonal` on are work space: for
+    the diagonal of K, the gains of partners, the marks of variables that can grow and decrease, and for `newton_step`.
     """
     n = beta.size
     for k in range(n):
