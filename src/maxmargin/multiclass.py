@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.labels import show, sides, signs
+from maxmargin.errors import DataError
 from maxmargin.loop.loop import Callback
 from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.saving import Keeping
 from maxmargin.loop.solve import check_keeping, solve
 from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point
-from maxmargin.problems.linear import Problem, check_both_classes
+from maxmargin.problems.linear import WITHOUT_WEIGHT, Problem
 from maxmargin.solvers.base import Solver
 from maxmargin.status import Status
 from maxmargin.system.overwriting import check_replaces_checkpoint
@@ -115,8 +116,9 @@ def each_against_rest(problem: Problem, classes: np.ndarray, codes: np.ndarray) 
     """Return the problems in which each class in turn is positive and all others are negative; one for two classes."""
     if len(classes) == 2:
         return [problem]
-    for side in sides(classes):
-        check_both_classes(signs(codes, side), problem.C)
+    counts = np.bincount(codes, problem.C > 0.0, len(classes))
+    if not np.all(counts):
+        raise DataError(WITHOUT_WEIGHT)
     return OneAgainstRest(problem, classes, codes)
 
 
@@ -138,22 +140,35 @@ class OneAgainstRest(Sequence[Problem]):
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two classes, the first one positive: the row numbers of their examples, the labels ±1, and a name."""
+    """Two classes, the first one positive: the row numbers of their examples, the labels ±1, and a name.
+
+    The examples of the first class come first. `spans` are their places among all examples sorted by class.
+    """
 
     members: np.ndarray
     y: np.ndarray
     classes: tuple[Any, Any]
     name: str
+    spans: tuple[slice, slice]
 
 
 def pairs_of(classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> Iterator[Pair]:
-    """Yield each pair of classes."""
+    """Yield each pair of classes. Refuse a class without a positive weight."""
+    order, spans = by_class(codes, len(classes))
+    if not np.all(np.bincount(codes, weights > 0.0, len(classes))):
+        raise DataError(WITHOUT_WEIGHT)
     for i, j in combinations(range(len(classes)), 2):
-        members = np.flatnonzero((codes == i) | (codes == j))
-        y = np.where(codes[members] == i, 1.0, -1.0)
-        check_both_classes(y, weights[members])
+        first, second = order[spans[i]], order[spans[j]]
+        y = np.ones(len(first) + len(second))
+        y[len(first) :] = -1.0
         name = "" if len(classes) == 2 else f"{show(classes[i])} against {show(classes[j])}"
-        yield Pair(members, y, (classes[i], classes[j]), name)
+        yield Pair(np.concatenate([first, second]), y, (classes[i], classes[j]), name, (spans[i], spans[j]))
+
+
+def by_class(codes: np.ndarray, count: int) -> tuple[np.ndarray, list[slice]]:
+    """Return the row numbers sorted by class, and the span of each class among them."""
+    ends = np.bincount(codes, minlength=count).cumsum().tolist()
+    return codes.argsort(kind="stable"), [slice(start, stop) for start, stop in zip([0, *ends], ends, strict=False)]
 
 
 def time_shares(limits: Limits, parts: int) -> Iterator[Limits]:

@@ -9,6 +9,7 @@ import numpy as np
 from maxmargin.data.frames import is_missing
 from maxmargin.errors import DataError
 
+CLOSE = 4  # Whole numbers whose range is at most this many times their count are counted instead of sorted.
 KEPT_KINDS = "biufU"  # Kinds of NumPy types that a model file can store: booleans, numbers, text.
 
 
@@ -20,7 +21,9 @@ def encode(y: Any, n: int, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
     if y.dtype.kind in "fc" and not np.all(np.isfinite(y)):
         place = int(np.argmin(np.isfinite(y)))
         raise DataError(f"y[{place}] is {y[place]}: every example needs a label")
-    classes, codes = two_numbers(y) or np.unique(plain(y) if y.dtype.kind in "OT" else y, return_inverse=True)
+    classes, codes = (
+        two_numbers(y) or close_numbers(y) or np.unique(plain(y) if y.dtype.kind in "OT" else y, return_inverse=True)
+    )
     check_kept(classes)
     if len(classes) < 2:
         raise DataError(f"{name} holds 1 class only, {show(classes[0])}: training needs examples of at least two")
@@ -36,6 +39,18 @@ def two_numbers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     if upper.all() or not np.all(upper | (y == classes[0])):
         return None
     return classes, upper.astype(np.intp)
+
+
+def close_numbers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the result of `np.unique` without sorting, for whole numbers that lie close together; else None."""
+    if y.dtype.kind not in "iu":
+        return None
+    least = y.min()
+    if int(y.max()) - int(least) > CLOSE * len(y):
+        return None
+    places = (y - least).astype(np.intp)
+    found = np.flatnonzero(np.bincount(places))
+    return found.astype(y.dtype) + least, found.searchsorted(places)
 
 
 def check_length(y: Any, n: int) -> np.ndarray:

@@ -14,6 +14,8 @@ NUMBERS_PER_TASK = 1 << 19  # Numbers that a thread copies at once.
 
 def pick(rows: Rows, chosen: np.ndarray, threads: int = 1) -> Rows:
     """Return the chosen rows, in that order. They are read-only like all rows, so that they share compiled code."""
+    if isinstance(rows, Dense) and len(chosen) * rows.values.shape[1] <= NUMBERS_PER_TASK:
+        return Dense(read_only(rows.values.take(chosen, axis=0)))
     step = max(1, int(NUMBERS_PER_TASK / max(row_length(rows), 1.0)))
     parts = [slice(start, start + step) for start in range(0, len(chosen), step)]
     if isinstance(rows, Dense):

@@ -16,15 +16,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_X_y
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from maxmargin.data.examples import weights_of_classes
-from maxmargin.data.frames import frame_values, is_frame, readable_frame
-from maxmargin.data.labels import plain, show
+from maxmargin.data.labels import show
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.estimators.callbacks import CallbackSupportMixin, fit_task, reporting, with_callbacks
 from maxmargin.estimators.names import estimator_names, renamed, unknown_name
+from maxmargin.estimators.validation import validated
 from maxmargin.kernels.functions import has_parameter
 from maxmargin.loop.interrupts import postponed
 from maxmargin.loop.loop import Callback
@@ -38,17 +37,10 @@ from maxmargin.status import Status
 from maxmargin.system.values import check_flag, is_number, is_whole
 from maxmargin.training.train import train
 
-ROWS: dict[str, Any] = {
-    "accept_sparse": "csr",
-    "accept_large_sparse": True,
-    "dtype": [np.float64, np.float32],
-    "order": "C",
-}
 ON_INTERRUPT = ("raise", "return")
 NO_LIMIT = -1  # the value of max_iter for no limit, as in scikit-learn
 EVERY_CORE = -1  # the value of n_jobs for all cores
 WARNING_LEVEL = 4  # calls from the warning to the line that calls `fit`
-TEXT_KINDS = "OUT"  # kinds of NumPy types in which labels of several types can hide
 
 
 def store(estimator: Any, parameters: dict[str, Any]) -> None:
@@ -157,13 +149,16 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         task, data = fit_task(self, X, y, sample_weight)
         with interruptible(parameters["on_interrupt"]), estimator_names():
             weights = None if sample_weight is None else self._weights(sample_weight, X, y)
-            if self.task == "classify":
+            plain = weights is None and parameters.get("class_weight") is None
+            if self.task == "classify" and not plain:
                 self.class_weight_ = checked_class_weights(y, weights, parameters["class_weight"])
             given = self._parameters(parameters)
             if task is not None:
                 given["callback"] = reporting(self, task, data, given["callback"])
             self.result_ = train(X, y, task=self.task, weights=weights, **given)
             self._describe()
+            if self.task == "classify" and plain:
+                self.class_weight_ = np.ones(len(self.result_.model.classes))
             self.certificate_ = self.result_.certificate
             self.fit_status_ = int(self.result_.status is not Status.CONVERGED)
             if task is not None:
@@ -229,19 +224,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return tags
 
 
-def validated(estimator: Any, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:
-    """Return X, or X and y, checked as by scikit-learn. A data frame becomes a matrix; its column names are checked."""
-    options = ROWS | options
-    if not is_frame(X):
-        return validate_data(estimator, X, *y, reset=reset, **options)
-    frame = readable_frame(X)
-    values = frame_values(frame)
-    validate_data(estimator, frame, reset=reset, skip_check_array=True)  # names and number of columns
-    if y:
-        return check_X_y(values, *y, estimator=estimator, **options)
-    return check_array(values, estimator=estimator, input_name="X", **options)
-
-
 def bias_of(fit_intercept: Any, intercept_scaling: Any) -> str:
     """Return the bias for `train`: none, a constant feature of the size `intercept_scaling`, or not regularised."""
     check_flag("fit_intercept", fit_intercept)
@@ -254,15 +236,6 @@ def check_verbose(verbose: Any) -> None:
     """Refuse anything but a boolean or a whole number, 0 or above."""
     if not (isinstance(verbose, (bool, np.bool_)) or (is_whole(verbose) and verbose >= 0)):
         raise ParameterError(f"verbose={verbose!r} must be True, False or a whole number, 0 or above")
-
-
-def check_labels(y: Any) -> None:
-    """Refuse labels of several types, and missing ones among text: NumPy would turn all of them into text."""
-    if y is None:
-        return
-    labels = np.asarray(y, dtype=object) if isinstance(y, (list, tuple)) else np.asarray(y)
-    if labels.ndim == 1 and labels.dtype.kind in TEXT_KINDS:
-        plain(labels)
 
 
 def checked_class_weights(y: Any, weights: np.ndarray | None, class_weight: Any) -> np.ndarray:

@@ -10,7 +10,8 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from maxmargin.errors import DataError
-from maxmargin.estimators.base import Estimator, validated
+from maxmargin.estimators.base import Estimator
+from maxmargin.estimators.validation import validated
 from maxmargin.system.values import check_flag
 
 LARGEST_C = 1e10  # the C that is used for C=inf with a kernel; beyond it, rounding is larger than the tolerance

@@ -10,10 +10,10 @@ from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from maxmargin.errors import ParameterError
-from maxmargin.estimators.base import Estimator, check_labels, iterations, store, validated
+from maxmargin.estimators.base import Estimator, iterations, store
+from maxmargin.estimators.validation import check_classes, check_labels, validated
 from maxmargin.models.linear import has_probabilities
 from maxmargin.settings.checks import one_of
 
@@ -147,7 +147,7 @@ class LinearSVC(SparseCoefMixin, ClassifierMixin, Estimator):
         check_combination(self.get_params(deep=False))
         check_labels(y)
         X, y = validated(self, X, y)
-        check_classification_targets(y)
+        check_classes(y)
         self._train(X, y, sample_weight)
         return self
 

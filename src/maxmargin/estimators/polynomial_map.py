@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from maxmargin.data.take import take
 from maxmargin.errors import DataError, ParameterError
-from maxmargin.estimators.base import validated
+from maxmargin.estimators.validation import validated
 from maxmargin.kernels.functions import checked_degree, checked_gamma, checked_number
 
 MOST = 10_000_000  # largest number of features

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from maxmargin.errors import DataError, ParameterError
-from maxmargin.estimators.base import check_labels, has_sigmoids, iterations, store
+from maxmargin.estimators.base import has_sigmoids, iterations, store
 from maxmargin.estimators.kernel import KernelEstimator, stored_like
+from maxmargin.estimators.validation import check_classes, check_labels
 from maxmargin.kernels.points import matrix_of
 from maxmargin.models.kernel import KernelModel
 from maxmargin.settings.checks import one_of
@@ -39,7 +39,7 @@ class Classifier(ClassifierMixin, KernelEstimator):
         self._warn_of_probability(parameters["probability"])
         check_labels(y)
         X, y = self._validated(X, y)
-        check_classification_targets(y)
+        check_classes(y)
         self._train(X, y, sample_weight)
         return self
 

@@ -43,7 +43,7 @@ from maxmargin.loop.stopping import (
 from maxmargin.problems.certificate import Certificate, Certified, joined
 from maxmargin.problems.linear import Problem
 from maxmargin.problems.separation import verdict
-from maxmargin.solvers.base import Learns, Solver
+from maxmargin.solvers.base import Solver
 from maxmargin.status import Status
 
 SHOWN_SECONDS = 0.5  # Time between two progress reports during a pass.
@@ -73,7 +73,7 @@ class Loop:
 
     def __post_init__(self) -> None:
         self.clock, self.saving = Clock(self.run.seconds), Saving(self.checkpoint)
-        self.certifying = 0.0
+        self.certifying, self.learn = 0.0, getattr(self.solver, "learn", None)
         self.shown, self.counted, self.rate = self.clock.started, 0, 0.0
         self.steps = Steps(self.problem, self.solver, self.run, self.limits.max_epochs)
         self.schedule = Schedule(self.problem, self.run, self.limits.tol, watched=self.watch is not None)
@@ -219,8 +219,8 @@ class Loop:
         began = time.perf_counter()
         found = self.pending.certified()
         assert found is not None
-        if isinstance(self.solver, Learns):
-            self.solver.learn(self.problem, self.run.state, found)
+        if self.learn is not None:
+            self.learn(self.problem, self.run.state, found)
         self.certifying = time.perf_counter() - began
         if self.run.best is None and lost(self.problem, found.certificate):
             self.run.best = self.at_the_start()

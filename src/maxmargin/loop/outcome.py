@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import isinf, isnan
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ class Outcome:
 
 def lost(problem: Any, certificate: Certificate) -> bool:
     """Whether a run has diverged: its gap is NaN, or infinite in a problem where every point has a finite gap."""
-    return bool(np.isnan(certificate.gap) or (np.isinf(certificate.gap) and problem.bounded))
+    gap = certificate.gap
+    return isnan(gap) or (isinf(gap) and bool(problem.bounded))
 
 
 def with_zero_alpha(best: Certified) -> Certified:

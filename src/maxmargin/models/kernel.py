@@ -67,6 +67,8 @@ class KernelModel(SupportVectors):
     @property
     def intercept(self) -> np.ndarray:
         """The b of Σ c_i K(x_i, x) + b without a centre, for each pair."""
+        if self.centre is None:
+            return self.b
         moved = [
             self.moved(self.dual_coef[j - 1] * self.of_class(i)) + self.moved(self.dual_coef[i] * self.of_class(j))
             for i, j in self.pairs
@@ -210,21 +212,23 @@ def kernel_model_of(
     centre: np.ndarray | None = None,
 ) -> KernelModel:
     """Build a model from the outcomes of all pairs of classes. Support vectors are grouped by class."""
-    used = np.any([part.w != 0.0 for part in parts], axis=0)
-    support = np.concatenate([np.flatnonzero(used & (codes == c)) for c in range(len(classes))])
-    place = {pair: k for k, pair in enumerate(combinations(range(len(classes)), 2))}
+    used = np.zeros(len(codes), dtype=bool)
+    for part in parts:
+        used |= part.w != 0.0
+    support = np.flatnonzero(used)
+    support = support[codes[support].argsort(kind="stable")]
+    n_support = np.bincount(codes[support], minlength=len(classes))
+    ends = n_support.cumsum().tolist()
     dual_coef = np.zeros((len(classes) - 1, len(support)))
-    for c in range(len(classes)):
-        own = codes[support] == c
-        for other in range(len(classes)):
-            if other != c:
-                part = parts[place[min(c, other), max(c, other)]]
-                dual_coef[other - (other > c), own] = part.w[support[own]]
+    for part, (i, j) in zip(parts, combinations(range(len(classes)), 2), strict=True):
+        for own, line in ((i, j - 1), (j, i)):
+            span = slice(ends[own] - int(n_support[own]), ends[own])
+            dual_coef[line, span] = part.w[support[span]]
     return KernelModel(
         classes,
         picked_vectors(rows, support, kernel),
         support,
-        np.bincount(codes[support], minlength=len(classes)),
+        n_support,
         dual_coef,
         np.array([part.b for part in parts]),
         kernel,

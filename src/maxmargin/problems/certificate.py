@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, inf, isinf
 from typing import NamedTuple
 
 import numpy as np
@@ -94,13 +94,14 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """The gap divided by the objective, or by the scale if that is larger."""
-        if np.isinf(self.gap) or self.measure == 0.0:
-            return 0.0 if self.gap == 0.0 else np.inf
-        return self.gap / self.measure
+        gap, measure = self.gap, self.measure
+        if isinf(gap) or measure == 0.0:
+            return 0.0 if gap == 0.0 else inf
+        return gap / measure
 
     def meets(self, tol: float) -> bool:
         """Whether the relative gap is at most `tol`."""
-        return bool(np.isfinite(self.gap)) and self.gap >= 0.0 and self.relative_gap <= tol
+        return 0.0 <= self.gap < inf and self.relative_gap <= tol
 
     @property
     def only_rounding(self) -> bool:

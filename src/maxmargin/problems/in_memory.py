@@ -51,12 +51,12 @@ class InMemory:
         """Return the identity of a run: a digest of the data, the problem, the solver and the seed."""
         return {**self.summary, "solver": solver, "seed": seed, "data": digest_of(*self.rows, *self.arrays)}
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of examples."""
         return count_rows(self.rows)
 
-    @property
+    @cached_property
     def d(self) -> int:
         """Number of features."""
         return count_columns(self.rows)

@@ -256,36 +256,36 @@ class KernelProblem(InMemory):
 
     def scores(self, beta: np.ndarray) -> np.ndarray:
         """Return the scores of all rows, in float64."""
-        return np.asarray(self.sums(self.coefficients(beta)[:, None])[:, 0])
+        return np.asarray(self.sums(self.coefficients(beta)[None])[0])
 
     @property
     def has_matrix(self) -> bool:
         """Whether the whole kernel matrix is known."""
         return "matrix" in self.__dict__
 
-    def scores_and_errors(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def scores_and_errors(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of all rows and bounds on their rounding errors, of the kernel values and of the sum."""
-        coefficients = self.coefficients(beta)
-        some = np.flatnonzero(coefficients)
-        c, roots = np.abs(coefficients[some]), np.sqrt(np.maximum(self.row_diagonal, 0.0))
+        c = np.abs(coefficients)
         if isinstance(self.kernel, Gaussian):  # positive, so Σ |c_j| K(x_i, x_j) bounds the sum of absolute values
-            f, sizes = self.sums(np.column_stack([coefficients, np.abs(coefficients)])).T
+            f, sizes = self.sums(np.stack([coefficients, c]))
             sizes = 1.1 * sizes
         else:
-            f, sizes = self.scores(beta), roots * float(c @ roots[some])
-        errors = self.kernel.error(self.norms, self.norms[some], c, sizes, self.longest)
-        count = len(some) if self.has_matrix else additions(self.kernel, len(some))
+            (f,), roots = self.sums(coefficients[None]), np.sqrt(np.maximum(self.row_diagonal, 0.0))
+            sizes = roots * float(c @ roots)
+        errors = self.kernel.error(self.norms, self.norms, c, sizes, self.longest)
+        count = int(np.count_nonzero(c))
+        count = count if self.has_matrix else additions(self.kernel, count)
         return f, np.asarray(errors + gamma(count + 4) * sizes)
 
     def sums(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return Σ_j K(x_i, x_j) c_j for every row and each column of coefficients, block by block."""
+        """Return Σ_j c_j K(x_i, x_j) for every row i and each row c of coefficients, one block of K at a time."""
         if self.has_matrix:
-            return np.asarray(self.matrix @ coefficients)
+            return np.asarray([self.matrix.dot(c) for c in coefficients])
         found = np.zeros(coefficients.shape)
-        some = np.flatnonzero(coefficients[:, 0])
+        some = np.flatnonzero(coefficients[0])
         support = no_points(some) if isinstance(self.kernel, Precomputed) else self.points_of(some)
         for part, many in parts_of(self.rows, self.threads, as_given=not self.kernel.by_products):
-            found[part] = combination(self.kernel, many, support, coefficients[some], self.threads)
+            found[:, part] = combination(self.kernel, many, support, coefficients[:, some].T, self.threads).T
         return found
 
 
@@ -318,18 +318,14 @@ def best_offsets(formulation: Formulation, F: np.ndarray) -> np.ndarray:
     is their mean.
     """
     offsets = np.zeros(len(formulation.sums))
-    width = formulation.width
-    for g, c in enumerate(formulation.sums):
-        if len(offsets) == 1:
-            order, highest = np.argsort(F, kind="stable"), float(np.sum(formulation.hi))
-        else:
-            own = np.flatnonzero(formulation.group == g)
-            order, highest = own[np.argsort(F[own], kind="stable")], float(np.sum(formulation.hi[own]))
-        passed = np.cumsum(width[order])
-        target, rounding = highest - c, ZERO_SLOPE * float(passed[-1])
+    for g, c in enumerate(formulation.sums.tolist()):
+        own = slice(None) if len(offsets) == 1 else np.flatnonzero(formulation.group == g)
+        hi, kinks = formulation.hi[own], F[own]
+        order = kinks.argsort()
+        passed = (hi - formulation.lo[own])[order].cumsum()
+        target, rounding, last = float(hi.sum()) - c, ZERO_SLOPE * float(passed[-1]), len(order) - 1
         left, right = passed.searchsorted(target - rounding), passed.searchsorted(target + rounding, "right")
-        last = len(order) - 1
-        offsets[g] = 0.5 * float(F[order[min(left, last)]] + F[order[min(right, last)]])
+        offsets[g] = 0.5 * float(kinks[order[min(left, last)]] + kinks[order[min(right, last)]])
     return offsets
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from maxmargin.problems.certificate import Certificate, Certified, Point
 from maxmargin.problems.kernel import Formulation, KernelProblem, best_offsets, bias_and_width, residuals
-from maxmargin.system.rounding import PAIRWISE, UNIT, gamma
+from maxmargin.system.rounding import PAIRWISE, UNIT, additions_of_inner, gamma, inner
 
 NEGLIGIBLE = 1e-12  # Relative to the dual: a cost of correcting a sum that need not be made smaller.
 INDEFINITE = 1e-9  # Relative to Σ |c_i f_i|: a βᵀK′β further below 0 is not a rounding error.
@@ -31,15 +31,15 @@ def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
     formulation = problem.formulation
     beta = feasible(formulation, point.alpha)
     c = problem.coefficients(beta)
-    f, errors = problem.scores_and_errors(beta)
+    f, errors = problem.scores_and_errors(c)
     F = problem.forces(f)
     offsets = best_offsets(formulation, F)
     errors *= 2.0  # this evaluation and the one in `predict`
-    size = float(np.sum(np.abs(c * f)))
-    half_norm = 0.5 * float(np.sum(c * f))
+    sizes = np.abs(c)
+    size, half_norm = inner(sizes, np.abs(f)), 0.5 * inner(c, f)
     if problem.kernel.definite is None and 2.0 * half_norm < -INDEFINITE * size:
         problem.__dict__["bounded"] = False  # a negative square shows that the kernel is indefinite
-    off = 0.5 * float(np.abs(c) @ errors) + gamma(2 * PAIRWISE) * size
+    off = 0.5 * inner(sizes, errors) + added(c) * size
     primal, primal_rounding = primal_side(formulation, F, offsets, errors, half_norm, off)
     dual, dual_rounding = dual_side(formulation, beta, F, errors, problem.diagonal, half_norm, off)
     if not problem.bounded:
@@ -49,20 +49,30 @@ def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
     return Certified(c, b, beta, certificate, f, width)
 
 
+def added(terms: np.ndarray) -> float:
+    """Return the relative error of a sum over as many terms, and of a few further operations."""
+    return gamma(additions_of_inner(len(terms)) + PAIRWISE)
+
+
 def primal_side(
     formulation: Formulation, F: np.ndarray, offsets: np.ndarray, errors: np.ndarray, half_norm: float, off: float
 ) -> tuple[float, float]:
     """Return P(β, b), rounded up, and the amount of this rounding."""
     R = residuals(formulation, F, offsets)
     own = errors if len(errors) == len(F) else errors[formulation.row]
-    e = own + 8.0 * UNIT * (np.abs(F) + np.abs(formulation.q) + np.abs(F - R))
-    losses = float(np.sum(formulation.hi * np.maximum(R, 0.0) - formulation.lo * np.maximum(-R, 0.0)))
-    above = float(np.sum(formulation.hi * np.maximum(R + e, 0.0) - formulation.lo * np.maximum(e - R, 0.0)))
-    constant = float(np.sum(formulation.sums * offsets))
+    farthest = max(map(abs, offsets.tolist()), default=0.0)
+    e = own + 8.0 * UNIT * (np.abs(F) + np.abs(formulation.q) + farthest)
+    losses, above = losses_of(formulation, R, -R), losses_of(formulation, R + e, e - R)
+    constant = inner(formulation.sums, offsets)
     plain = half_norm + losses + constant
-    size = abs(half_norm) + above + float(np.abs(formulation.sums) @ np.abs(offsets))
-    rounding = off + (above - losses) + gamma(2 * PAIRWISE) * size
+    size = abs(half_norm) + above + inner(np.abs(formulation.sums), np.abs(offsets))
+    rounding = off + (above - losses) + added(F) * size
     return plain + rounding, rounding
+
+
+def losses_of(formulation: Formulation, above: np.ndarray, below: np.ndarray) -> float:
+    """Return Σ hi_i (above_i)₊ − lo_i (below_i)₊."""
+    return inner(formulation.hi, np.maximum(above, 0.0)) - inner(formulation.lo, np.maximum(below, 0.0))
 
 
 def dual_side(
@@ -75,14 +85,13 @@ def dual_side(
     off: float,
 ) -> tuple[float, float]:
     """Return D(β), rounded down, and the amount of this rounding."""
-    terms = formulation.q * beta
-    plain = -half_norm - float(np.sum(terms))
-    rounding = off + gamma(2 * PAIRWISE) * (abs(half_norm) + float(np.sum(np.abs(terms))))
-    moved, farthest, error = 0.0, float(np.max(np.abs(F))), float(np.max(errors, initial=0.0))
-    for g, c in enumerate(formulation.sums):
+    sizes, relative = np.abs(beta), added(beta)
+    plain = -half_norm - inner(formulation.q, beta)
+    rounding = off + relative * (abs(half_norm) + inner(np.abs(formulation.q), sizes))
+    moved, farthest, error = 0.0, float(np.abs(F).max()), float(errors.max())
+    for g, c in enumerate(formulation.sums.tolist()):
         own = formulation.members(g)
-        total = float(np.sum(beta[own]))
-        s = abs(total - float(c)) + gamma(PAIRWISE) * (float(np.sum(np.abs(beta[own]))) + abs(float(c)))
+        s = abs(float(beta[own].sum()) - c) + relative * (float(sizes[own].sum()) + abs(c))
         price = farthest
         if s * farthest > NEGLIGIBLE * abs(plain):
             inside = formulation.group == g
@@ -90,7 +99,7 @@ def dual_side(
             price = max(cheapest(F, up), cheapest(F, down))
         rounding += s * (price + error)
         moved += s
-    rounding += 0.5 * moved * moved * float(np.max(diagonal, initial=0.0))
+    rounding += 0.5 * moved * moved * float(diagonal.max())
     return plain - rounding, rounding
 
 
@@ -104,11 +113,11 @@ def feasible(formulation: Formulation, beta: np.ndarray) -> np.ndarray:
 
     Variables strictly inside their box move first, so that the others stay at their bounds.
     """
-    beta = np.clip(beta, formulation.lo, formulation.hi)
-    for g, c in enumerate(formulation.sums):
+    beta = within_box(formulation, beta)
+    for g, c in enumerate(formulation.sums.tolist()):
         part = beta[formulation.members(g)]
-        surplus = float(np.sum(part)) - c
-        if abs(surplus) <= gamma(PAIRWISE) * float(np.sum(np.abs(part))):
+        surplus = float(part.sum()) - c
+        if abs(surplus) <= gamma(PAIRWISE) * float(np.abs(part).sum()):
             continue  # rounding, which the dual bound includes
         own = formulation.group == g
         inside = (formulation.lo < beta) & (beta < formulation.hi)
@@ -118,4 +127,10 @@ def feasible(formulation: Formulation, beta: np.ndarray) -> np.ndarray:
             if 0.0 < abs(surplus) <= total:
                 beta[some] -= surplus * (room / total)
                 break
-    return np.asarray(np.clip(beta, formulation.lo, formulation.hi))
+        beta = within_box(formulation, beta)
+    return beta
+
+
+def within_box(formulation: Formulation, beta: np.ndarray) -> np.ndarray:
+    """Clip β to its box."""
+    return np.asarray(np.minimum(np.maximum(beta, formulation.lo), formulation.hi))

@@ -38,6 +38,7 @@ from maxmargin.system.values import is_number
 
 BIASES = ("none", "regularised", "free")
 UNREGULARISED = "unregularised_"  # prefix of the loss name in the kind of a problem without regularisation
+WITHOUT_WEIGHT = "all weights of one class are zero: an SVM needs weighted examples of two classes"
 SHIFTED_FROM = 1e6  # ‖x‖: columns far from 0 are searched above it; below, a score of order 1 has ten correct digits.
 
 
@@ -268,6 +269,6 @@ def checked_weights(weights: np.ndarray | None, y: np.ndarray) -> np.ndarray:
 
 def check_both_classes(y: np.ndarray, C: np.ndarray) -> None:
     """Raise unless both classes have a positive weight; with one class, a free bias has no optimum."""
-    for sign in (-1, 1):
-        if not np.any((y == sign) & (C > 0)):
-            raise DataError("all weights of one class are zero: an SVM needs weighted examples of two classes")
+    counted = y[C > 0.0]
+    if not (len(counted) and counted.min() < counted.max()):
+        raise DataError(WITHOUT_WEIGHT)

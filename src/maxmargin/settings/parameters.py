@@ -103,7 +103,10 @@ IN_A_RACE = [name for name, parameter in PARAMETERS.items() if parameter.race an
 
 def is_given(name: str, value: Any) -> bool:
     """Whether a value differs from the default."""
-    default, plain = PARAMETERS[name].default, getattr(value, "tolist", lambda: value)()  # for NumPy numbers
+    default = PARAMETERS[name].default
+    if value is default:
+        return False
+    plain = getattr(value, "tolist", lambda: value)()  # for NumPy numbers
     if isinstance(plain, dict):
         return bool(plain)
-    return value is not default and not (isinstance(plain, (bool, int, float, str)) and plain == default)
+    return not (isinstance(plain, (bool, int, float, str)) and plain == default)

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from math import sqrt
 
+import numpy as np
+
 UNIT = 2.0**-53  # The unit roundoff u of float64.
 PAIRWISE = 64  # Exceeds `additions_of_sum` for every array that fits in memory.
 LOSS = 16  # Roundings in one evaluation of a loss; exp and log1p are accurate to 4 units each.
 UNDERFLOW = 1e-160  # Times √m, bounds the part of a norm that is lost when squares underflow.
 SMALLEST = 1e-300  # Exceeds the total underflow of the m products of a score.
+FEW_TERMS = 512  # Up to this many, `inner` calls BLAS: a short numpy.sum takes several times as long.
 
 
 def gamma(k: float) -> float:
@@ -30,6 +33,16 @@ def additions_of_sum(count: int) -> int:
     numpy.sum adds blocks of 128 numbers, then their sums pairwise.
     """
     return min(count, 28 + max(count // 128, 1).bit_length())
+
+
+def inner(a: np.ndarray, b: np.ndarray) -> float:
+    """Return Σ a_i b_i. Its relative error, to Σ |a_i b_i|, is at most γ_k with k = `additions_of_inner`."""
+    return float(a.dot(b)) if len(a) <= FEW_TERMS else float(np.sum(a * b))
+
+
+def additions_of_inner(count: int) -> int:
+    """Return the most roundings of a term in `inner`."""
+    return count + 1 if count <= FEW_TERMS else PAIRWISE
 
 
 def length(square: float, count: int) -> float:

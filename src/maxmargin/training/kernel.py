@@ -18,7 +18,7 @@ from maxmargin.loop.interrupts import noticed
 from maxmargin.loop.outcome import Outcome
 from maxmargin.models.kernel import kernel_model_of
 from maxmargin.models.kernel_function import kernel_function_of
-from maxmargin.multiclass import Pair, Run, pairs_of, solve_all
+from maxmargin.multiclass import Pair, Run, by_class, pairs_of, solve_all
 from maxmargin.problems.kernel import KernelProblem, is_definite
 from maxmargin.results import Result, together, worst
 from maxmargin.settings.checks import checked_cache
@@ -40,8 +40,9 @@ def fit_kernel(data: Examples, kernel: Kernel, weights: np.ndarray, settings: Se
     balanced = settings.bias == "free" and settings.task != "novelty"
     centre = kernel_centre(kernel, data.rows, balanced=balanced)
     rows = data.rows if centre is None else shifted(data.rows, centre)
+    order = order_of(data, settings) if is_small(data, settings) else None
     task = KernelTask(
-        settings, rows, kernel, weights, settings.thread_count, checked_cache(settings.cache), is_small(data, settings)
+        settings, rows, kernel, weights, settings.thread_count, checked_cache(settings.cache), order
     )
     name, why = choice(task, settings)
     solver = find_solver(name, settings.options, kernel=True)
@@ -74,6 +75,11 @@ def is_small(data: Examples, settings: Settings) -> bool:
     return variables <= MOST_ROWS and settings.solver in ("auto", "small_smo") and not settings.options
 
 
+def order_of(data: Examples, settings: Settings) -> np.ndarray:
+    """Return the order of the rows in a shared kernel matrix: sorted by class."""
+    return by_class(data.codes, len(data.classes))[0] if settings.task == "classify" else np.arange(data.n)
+
+
 def choice(task: KernelTask, settings: Settings) -> tuple[str, str]:
     """Return the name of the solver and the reason for its choice."""
     if settings.solver != "auto":
@@ -102,8 +108,7 @@ def classifier(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | 
 
 def function(data: Examples, task: KernelTask, run: Run, centre: np.ndarray | None, why: str) -> Result:
     """Train one function on all examples, for regression or novelty detection."""
-    formulation = task.function(data.targets)
-    outcome = run.solve(task.posed(None, formulation, ""))
+    outcome = run.solve(task.of_function(data.targets))
     training = summary(data, task.settings, run.solver.name, [outcome], outcome.status)
     model = kernel_function_of(data.rows, task.kernel, outcome, training, centre)
     return together(model, [outcome], run.solver.name, why)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.pick import pick
-from maxmargin.data.rows import Csr, Dense, Rows
+from maxmargin.data.rows import Csr, Dense, Rows, count_rows
 from maxmargin.data.take import read_only, take
 from maxmargin.kernels.functions import Kernel, Precomputed
 from maxmargin.kernels.points import matrix_of
@@ -23,7 +23,11 @@ from maxmargin.system.threads import free_memory
 
 @dataclass(frozen=True, eq=False)
 class KernelTask:
-    """Centred rows, their kernel, the weight of each example, and the settings of the training."""
+    """Centred rows, their kernel, the weight of each example, and the settings of the training.
+
+    If `order` is given, the whole kernel matrix is computed once and shared by all problems. Its rows are in this
+    order, sorted by class, so that the matrix of two classes consists of four blocks of it.
+    """
 
     settings: Settings
     rows: Rows
@@ -31,40 +35,45 @@ class KernelTask:
     weights: np.ndarray
     threads: int
     cache: float | None
-    shares_matrix: bool = False
+    order: np.ndarray | None = None
+
+    @property
+    def shares_matrix(self) -> bool:
+        """Whether the whole kernel matrix is computed once."""
+        return self.order is not None
 
     def problem(self, pair: Pair, chosen: np.ndarray | None = None, name: str = "", workers: int = 1) -> KernelProblem:
         """Return the problem of a pair of classes, or of its `chosen` examples; several workers share the cache."""
         members = pair.members if chosen is None else pair.members[chosen]
         y = pair.y if chosen is None else pair.y[chosen]
         formulation = self.classifier(y, self.weights[members], pair.classes[::-1], part=chosen is not None)
-        return self.posed(members, formulation, name or pair.name, workers)
+        problem = self.posed(members, formulation, name or pair.name, workers)
+        if self.shares_matrix:
+            share(self.everything, problem, pair.spans if chosen is None else self.places[members])
+        return problem
 
-    def posed(self, members: np.ndarray | None, formulation: Formulation, name: str, workers: int = 1) -> KernelProblem:
-        """Return the problem of a formulation on the rows `members`, or on all rows."""
-        whole = members is None or len(members) == len(self.weights)
-        rows = self.rows if whole or members is None else subset(self.rows, members, self.kernel)
+    def posed(self, members: np.ndarray, formulation: Formulation, name: str, workers: int = 1) -> KernelProblem:
+        """Return the problem of a formulation on the rows `members`."""
         cache = self.cache
         if workers > 1:
             cache = (free_memory() / 4 if cache is None else cache) / workers
-        problem = KernelProblem(
+        rows = subset(self.rows, members, self.kernel)
+        return KernelProblem(
             rows, self.kernel, formulation, cache, threads=1 if workers > 1 else self.threads, name=name
         )
+
+    def of_function(self, targets: np.ndarray) -> KernelProblem:
+        """Return the problem of a regression or of novelty detection, on all rows."""
+        problem = KernelProblem(self.rows, self.kernel, self.function(targets), self.cache, threads=self.threads)
         if self.shares_matrix:
-            self.share(problem, slice(None) if whole or members is None else members)
+            problem.__dict__["matrix"] = self.matrix
         return problem
 
-    def share(self, problem: KernelProblem, members: Any) -> None:
-        """Give a problem what is known of all rows."""
-        everything, known = self.everything, problem.__dict__
-        known["matrix"] = self.matrix if isinstance(members, slice) else self.matrix_of(members)
-        known["squared_norms"] = everything.squared_norms[members]
-        known["norms"], known["longest"] = everything.norms[members], everything.longest
-        known["row_diagonal"] = everything.row_diagonal[members]
-
-    def matrix_of(self, members: np.ndarray) -> np.ndarray:
-        """Return the kernel matrix of some rows."""
-        return np.asarray(self.matrix.take(members, axis=0).take(members, axis=1))
+    @cached_property
+    def places(self) -> np.ndarray:
+        """The place of each row in `order`."""
+        assert self.order is not None
+        return np.asarray(self.order.argsort())
 
     @cached_property
     def matrix(self) -> np.ndarray:
@@ -73,9 +82,12 @@ class KernelTask:
 
     @cached_property
     def everything(self) -> KernelProblem:
-        """A problem with all rows."""
+        """A problem with all rows, in this order."""
+        assert self.order is not None
         formulation = one_class(np.ones(len(self.weights)), NOVELTY_NU)
-        return KernelProblem(self.rows, self.kernel, formulation, threads=self.threads)
+        return KernelProblem(
+            subset(self.rows, self.order, self.kernel), self.kernel, formulation, threads=self.threads
+        )
 
     def classifier(self, y: np.ndarray, weights: np.ndarray, classes: tuple[Any, Any], part: bool) -> Formulation:
         """Return C-SVC or ν-SVC. ν is lowered if needed for a `part` of the examples, where a class may be rarer."""
@@ -103,8 +115,36 @@ class KernelTask:
         return replace(outcome, w=w, b=scale * outcome.b, alpha=alpha, width=0.0)
 
 
+def share(everything: KernelProblem, problem: KernelProblem, places: Any) -> None:
+    """Give a problem what is known of all rows. Its rows are at two slices of them, or at the given places."""
+    known = problem.__dict__
+    known["longest"] = everything.longest
+    if len(places) == 2 and isinstance(places[0], slice):
+        known["matrix"] = blocks_of(everything.matrix, *places)
+        for name in ("squared_norms", "norms", "row_diagonal"):
+            values = getattr(everything, name)
+            known[name] = np.concatenate([values[places[0]], values[places[1]]])
+    else:
+        known["matrix"] = everything.matrix.take(places, axis=0).take(places, axis=1)
+        for name in ("squared_norms", "norms", "row_diagonal"):
+            known[name] = getattr(everything, name)[places]
+
+
+def blocks_of(K: np.ndarray, one: slice, other: slice) -> np.ndarray:
+    """Return the four blocks of K of two slices as one matrix; K itself if they are all of it."""
+    first, size = one.stop - one.start, one.stop - one.start + other.stop - other.start
+    if size == len(K):
+        return K
+    found = np.empty((size, size))
+    found[:first, :first], found[:first, first:] = K[one, one], K[one, other]
+    found[first:, :first], found[first:, first:] = K[other, one], K[other, other]
+    return found
+
+
 def subset(rows: Rows, members: np.ndarray, kernel: Kernel) -> Rows:
     """Return the rows `members`; for a precomputed kernel, only their columns too."""
+    if len(members) == count_rows(rows) and np.array_equal(members, np.arange(len(members))):
+        return rows
     if not isinstance(kernel, Precomputed):
         return pick(rows, members)
     if isinstance(rows, Csr):

@@ -76,8 +76,8 @@ class SmallSmo:
         """Start at the first β of the formulation, or at the dual point of `warm`."""
         check_size(problem)
         beta = start_of(problem, warm)
-        if isinstance(problem, Problem) and warm is None:
-            return PairState(beta, problem.y.copy(), NOTHING)
+        if not beta.any():
+            return PairState(beta, problem.y.copy() if isinstance(problem, Problem) else -problem.formulation.q, NOTHING)
         arrays = arrays_of(problem)
         return PairState(beta, -arrays.q - arrays.K @ beta, NOTHING)
 
@@ -168,8 +168,9 @@ def check_size(problem: Any) -> None:
 def start_of(problem: Any, warm: Point | None) -> np.ndarray:
     """Return a feasible β."""
     if isinstance(problem, KernelProblem):
-        at = problem.formulation.start if warm is None or warm.alpha is None else warm.alpha
-        return np.asarray(np.clip(at, problem.formulation.lo, problem.formulation.hi))
+        if warm is None or warm.alpha is None:
+            return problem.formulation.start.copy()
+        return np.asarray(np.clip(warm.alpha, problem.formulation.lo, problem.formulation.hi))
     if warm is None or warm.alpha is None:
         return np.zeros(problem.n)
     return np.asarray(feasible(problem, warm.alpha) * problem.y)
