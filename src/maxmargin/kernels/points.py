@@ -95,6 +95,11 @@ def centred(points: Points, dtype: type = np.float64, threads: int = 1) -> Point
     return Points(moved, squared_norms(moved, threads), points.places)
 
 
+def dense_points(values: np.ndarray) -> Points:
+    """Return the rows of an array as points, without their norms, for functions of inner products alone."""
+    return Points(Dense(values), np.zeros(len(values)), np.arange(len(values)))
+
+
 def no_points(places: np.ndarray) -> Points:
     """Return points without features; only their row numbers matter (precomputed kernels)."""
     return Points(Dense(np.zeros((len(places), 0))), np.zeros(len(places)), places)

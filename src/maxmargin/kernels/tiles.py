@@ -25,6 +25,7 @@ FUNCTION_COST = 50  # Cost of the kernel function of one value, in features of i
 ONE_THREAD_WORK = 1 << 24  # Products and functions, in features: less work is not worth a second thread.
 MOST_DENSE_FEATURES = 2048  # Sparse examples with no more features are stored densely.
 MOST_COLUMNS = 1 << 25  # Numbers of `few` stored as columns: 256 MB in float64.
+SYMMETRIC_BLOCK = 256  # Examples of a block of a symmetric matrix; smaller matrices are computed at once.
 CALLABLE_TILE = 1 << 24  # Numbers of a tile for a user's callable: few calls matter more than the cache.
 
 NO_COLUMNS = np.zeros((0, 0))
@@ -53,6 +54,25 @@ def combination(kernel: Kernel, many: Points, few: Points, coefficients: np.ndar
 
     each_tile(kernel, few, many, total.dtype, threads, add)
     return total
+
+
+def symmetric_matrix(kernel: Kernel, points: Points, threads: int = 1) -> np.ndarray:
+    """Return K(x, z) of all pairs of dense points, in float64. Blocks below the diagonal are copies of those above."""
+    n = len(points)
+    K = np.empty((n, n))
+
+    def fill(start: int) -> None:
+        stop = min(start + SYMMETRIC_BLOCK, n)
+        block = np.empty((stop - start, n - start))
+        kernel.fill(points.part(slice(start, stop)), few_of(points.part(slice(start, n))), block)
+        K[start:stop, start:] = block
+        K[stop:, start:stop] = block[:, stop - start :].T
+
+    if n <= SYMMETRIC_BLOCK:
+        kernel.fill(points, few_of(points), K)
+    else:
+        on_threads(threads, fill, range(0, n, SYMMETRIC_BLOCK))
+    return K
 
 
 def additions(kernel: Kernel, count: int) -> int:

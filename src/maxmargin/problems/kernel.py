@@ -34,8 +34,8 @@ from maxmargin.data.rows import Dense, Rows, count_stored
 from maxmargin.errors import DataError
 from maxmargin.kernels.functions import Gaussian, Kernel, Precomputed
 from maxmargin.kernels.held_rows import KernelRows
-from maxmargin.kernels.points import Points, centred, few_of, no_points, parts_of, points_of
-from maxmargin.kernels.tiles import additions, combination, rows_of_kernel
+from maxmargin.kernels.points import Points, centred, no_points, parts_of, points_of
+from maxmargin.kernels.tiles import additions, combination, rows_of_kernel, symmetric_matrix
 from maxmargin.problems.in_memory import InMemory, Offer
 from maxmargin.system.rounding import gamma
 from maxmargin.system.threads import free_memory
@@ -190,11 +190,11 @@ class KernelProblem(InMemory):
     @cached_property
     def matrix(self) -> np.ndarray:
         """K of all rows, in float64. Only for small problems: it takes n² numbers."""
-        points, K = self.points_of(None), np.empty((self.n, self.n))
+        points = self.points_of(None)
         if isinstance(points.rows, Dense) and self.kernel.by_products:
-            self.kernel.fill(points, few_of(points), K)  # one symmetric product
-        else:
-            rows_of_kernel(self.kernel, points, points, K, self.threads)
+            return symmetric_matrix(self.kernel, points, self.threads)
+        K = np.empty((self.n, self.n))
+        rows_of_kernel(self.kernel, points, points, K, self.threads)
         return K
 
     @cached_property

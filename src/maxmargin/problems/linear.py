@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ from maxmargin.data.columns import centre_of, shifted
 from maxmargin.data.passes import additions
 from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, dense_of
 from maxmargin.errors import DataError, ParameterError
+from maxmargin.kernels.functions import Linear
+from maxmargin.kernels.points import dense_points
+from maxmargin.kernels.tiles import symmetric_matrix
 from maxmargin.problems.dual_terms import DualTerm
 from maxmargin.problems.in_memory import InMemory, Offer
 from maxmargin.problems.losses import HARD_MARGIN, Loss, find_loss
@@ -36,6 +40,7 @@ from maxmargin.system.budget import check_features
 from maxmargin.system.rounding import gamma
 from maxmargin.system.values import is_number
 
+MAKING = RLock()  # held while an array that several problems share is made, so that only one thread makes it
 BIASES = ("none", "regularised", "free")
 UNREGULARISED = "unregularised_"  # prefix of the loss name in the kind of a problem without regularisation
 WITHOUT_WEIGHT = "all weights of one class are zero: an SVM needs weighted examples of two classes"
@@ -75,10 +80,11 @@ class Problem(InMemory):
 
     def of_rows(self, name: str, make: Callable[[Rows], np.ndarray]) -> np.ndarray:
         """Return an array that depends only on the rows. It is made once for all problems with the same rows."""
-        rows, found = self.shared.get(name, (None, None))
-        if rows is not self.rows:
-            found = make(self.rows)
-            self.shared[name] = (self.rows, found)
+        with MAKING:
+            rows, found = self.shared.get(name, (None, None))
+            if rows is not self.rows:
+                found = make(self.rows)
+                self.shared[name] = (self.rows, found)
         return np.asarray(found)
 
     @property
@@ -89,7 +95,7 @@ class Problem(InMemory):
     @property
     def gram(self) -> np.ndarray:
         """The inner products of all rows."""
-        return self.of_rows("gram", lambda _: self.dense @ self.dense.T)
+        return self.of_rows("gram", lambda _: symmetric_matrix(Linear(), dense_points(self.dense), self.threads))
 
     @property
     def kind(self) -> str:

@@ -25,6 +25,8 @@ from maxmargin.solvers.base import Solver
 from maxmargin.system.budget import check_features
 from maxmargin.training.calibration import calibrated_linear
 
+VALUES_A_CLASS = 20_000  # least number of values to train classes on several threads: below, most time is Python's
+
 
 def fit_linear(data: Examples, settings: Settings, metadata: dict[str, Any]) -> Result:
     """Train a linear classifier: one problem for two classes, else one for each class against the rest.
@@ -48,7 +50,8 @@ def fit_linear(data: Examples, settings: Settings, metadata: dict[str, Any]) -> 
             settings.keeping, second_choice if auto and name.startswith("small_") else None,
         )  # fmt: skip
         main = replace(run, limits=run.limits.after(0.0, part=0.5)) if settings.probability else run
-        parts = solve_all(problems, len(problems), main, starts=starts_of(settings.warm, problem, classes, C))
+        starts, workers = starts_of(settings.warm, problem, classes, C), workers_for(problem, name, len(problems))
+        parts = solve_all(problems, len(problems), main, starts=starts, workers=workers)
         if settings.probability:
             left = run.limits.after(time.perf_counter() - began)
             sigmoids, folds = calibrated_linear(data, problem, replace(run, limits=left))
@@ -62,6 +65,13 @@ def fit_linear(data: Examples, settings: Settings, metadata: dict[str, Any]) -> 
         result.seconds += sum(fold.seconds for fold in folds)
         result.model.training["status"] = result.status.value
     return explained(result, data)
+
+
+def workers_for(problem: Problem, solver: str, count: int) -> int:
+    """Return how many classes are trained at the same time: several only if compiled code takes most of the time."""
+    if count == 1 or not solver.startswith("small_") or problem.n * problem.d < VALUES_A_CLASS:
+        return 1
+    return min(count, problem.threads)
 
 
 def second_choice(problem: Problem) -> Solver:

@@ -2,7 +2,8 @@
 
     P(v) = ½ Σ r_j v_j² + Σ C_i ℓ(y_i ⟨a_i, v⟩),     a_i = (x_i, B),  v = (w, b/B)
 
-A free bias has B = 1 and r = 0; a regularised one B = bias_scale and r = 1; without a bias there is no constant.
+A free bias has B = 1 and r = 0; a regularised one B = bias_scale and r = 1; without a bias there is no constant. The
+a_i are the columns of an array, because loops over all examples are vectorised and those over few features are not.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MOST_COLUMNS = 200  # features of a problem whose Newton steps are solved withou
 
 
 class Design(NamedTuple):
-    """The rows a_i, and the r_j."""
+    """The a_i as columns, and the r_j."""
 
     A: np.ndarray
     r: np.ndarray
@@ -28,14 +29,20 @@ class Design(NamedTuple):
 
 def design_of(problem: Problem) -> Design:
     """Return the arrays of a problem; they are made once for all labels of the same rows."""
-    X, d = problem.dense, problem.d
-    if problem.bias == "none":
-        return Design(np.ascontiguousarray(X), np.ones(d))
-    size = problem.bias_scale if problem.bias == "regularised" else 1.0
-    A = problem.of_rows("design", lambda _: np.column_stack([X, np.full(len(X), size)]))
-    r = np.ones(d + 1)
-    r[d] = problem.bias_square > 0.0
+    size = {"none": 0.0, "free": 1.0, "regularised": problem.bias_scale}[problem.bias]
+    A = problem.of_rows("design", lambda _: with_constant(problem.dense, size))
+    r = np.ones(len(A))
+    if problem.bias == "free":
+        r[-1] = 0.0
     return Design(A, r)
+
+
+def with_constant(X: np.ndarray, size: float) -> np.ndarray:
+    """Return the rows of X as columns, with a constant feature of that size; without one for 0."""
+    n, d = X.shape
+    A = np.empty((d + (size > 0.0), n))
+    A[:d], A[d:] = X.T, size
+    return A
 
 
 def split(problem: Problem, v: np.ndarray) -> tuple[np.ndarray, float]:

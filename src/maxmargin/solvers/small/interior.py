@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.data.rows import count_columns, dense_of
+from maxmargin.data.rows import dense_of
 from maxmargin.kernels.functions import Linear
 from maxmargin.problems.kernel import KernelProblem
-from maxmargin.solvers.small.design import design_of, has_few_columns
+from maxmargin.solvers.small.design import design_of, has_few_columns, with_constant
 from maxmargin.solvers.small.interior_steps import MOST_STEPS, minimise_hinge
 from maxmargin.status import Status
 
@@ -22,7 +22,7 @@ AT_BOUND = 1e-6  # Of C: an α this close to a bound is moved to it, if its marg
 
 
 class SignedRows(NamedTuple):
-    """The rows a_i with a constant for the bias, the r_j of the norm, the labels, and the C_i."""
+    """The rows a_i with a constant for the bias, as columns; the r_j of the norm, the labels, and the C_i."""
 
     A: np.ndarray
     r: np.ndarray
@@ -38,12 +38,11 @@ def rows_of(problem: Any) -> SignedRows | None:
         return SignedRows(*design_of(problem), problem.y, problem.C)
     if not isinstance(problem.kernel, Linear) or problem.kind != "C-SVC":
         return None
-    X, d = dense_of(problem.rows), count_columns(problem.rows)
-    formulation = problem.formulation
-    if problem.bias == "free":
-        X = np.column_stack([X, np.ones(len(X))])
-    r = np.append(np.ones(d), np.zeros(X.shape[1] - d))
-    return SignedRows(np.ascontiguousarray(X), r, formulation.labels, formulation.width)
+    formulation, free = problem.formulation, problem.bias == "free"
+    A = with_constant(dense_of(problem.rows), float(free))
+    r = np.ones(len(A))
+    r[problem.d :] = 0.0
+    return SignedRows(A, r, formulation.labels, formulation.width)
 
 
 def interior(problem: Any, state: Any, rows: SignedRows) -> Status | None:
@@ -51,9 +50,9 @@ def interior(problem: Any, state: Any, rows: SignedRows) -> Status | None:
     A, r, y, C = rows
     some = np.flatnonzero(C > 0.0)
     if len(some) < len(C):
-        A, y, C = A[some], y[some], C[some]
-    v, alpha = np.zeros(A.shape[1]), np.empty(len(C))
-    largest = float(np.max(np.einsum("ij,ij->i", A, A)))
+        A, y, C = np.ascontiguousarray(A[:, some]), y[some], C[some]
+    v, alpha = np.zeros(len(A)), np.empty(len(C))
+    largest = float(np.max(np.einsum("ij,ij->j", A, A)))
     taken = minimise_hinge(A, y, C, r, 1.0 / max(largest, 1e-300), GAP, v, alpha)
     state.visited += max(taken, 1) * len(C)
     if not (np.all(np.isfinite(v)) and np.all(np.isfinite(alpha))):
@@ -69,15 +68,15 @@ def exact(
     A: np.ndarray, r: np.ndarray, y: np.ndarray, C: np.ndarray, v: np.ndarray, alpha: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Solve for the α of the examples on the margin; return the old point if the new α leave their boxes."""
-    margins = y * (A @ v)
+    margins = y * (v @ A)
     low = (alpha < AT_BOUND * C) & (margins > 1.0)
     high = (alpha > (1.0 - AT_BOUND) * C) & (margins < 1.0)
     alpha = np.where(low, 0.0, np.where(high, C, alpha))
     free = np.flatnonzero(~(low | high))
     if len(free) > len(v):
         return v, alpha
-    Z, ridge = A[free] * y[free, None], r > 0.0
-    pull = (C * high * y) @ A
+    Z, ridge = (A[:, free] * y[free]).T, r > 0.0
+    pull = A @ (C * high * y)
     size, flat = len(free), np.flatnonzero(~ridge)
     M = np.zeros((size + len(flat), size + len(flat)))
     M[:size, :size] = Z[:, ridge] @ Z[:, ridge].T

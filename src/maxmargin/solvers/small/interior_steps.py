@@ -10,99 +10,94 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.solvers.small.factors import factorise, solve_factored
-from maxmargin.system.compiled import compiled_sums, kernel
+from maxmargin.solvers.small.newton_steps import margins
+from maxmargin.system.compiled import compiled_search, kernel
 
 MOST_STEPS = 60
 TO_BOUND = 0.995  # A step goes at most this fraction of the way to the nearest bound.
 
 
-@compiled_sums
+@compiled_search
 def minimise_hinge(A, y, C, r, start, target, v, alpha):
-    """Move v and α from 0 to a relative gap of `target`, α from at most `start`. Return the number of steps."""
-    n, p = A.shape
-    s, xi, m, theta, c = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    ds, dxi, da = np.empty(n), np.empty(n), np.empty(n)
+    """Move v and α from 0 to a relative gap of `target`, α from at most `start`. Return the number of steps.
+
+    The examples are the columns of A.
+    """
+    p, n = A.shape
+    s, xi, m, slack, theta, c = np.ones(n), np.full(n, 2.0), np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
+    ds, dxi, da, scaled = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     g, step, H = np.empty(p), np.empty(p), np.empty((p, p))
     for i in range(n):
         alpha[i] = min(0.5 * C[i], start)
-        m[i], s[i], xi[i] = 0.0, 1.0, 2.0
+        slack[i] = C[i] - alpha[i]
     for count in range(MOST_STEPS):
-        for j in range(p):
-            g[j] = -r[j] * v[j]
-            for k in range(j):
-                H[j, k] = 0.0
-            H[j, j] = r[j]
         mu, off, size = 0.0, 0.0, 0.0
         for i in range(n):
-            mu += alpha[i] * s[i] + (C[i] - alpha[i]) * xi[i]
+            mu += alpha[i] * s[i] + slack[i] * xi[i]
             off += C[i] * abs(m[i] + xi[i] - s[i] - 1.0)
             size += C[i] * max(1.0 - m[i], 0.0)
-            theta[i] = xi[i] / (C[i] - alpha[i]) + s[i] / alpha[i]
-            for j in range(p):
-                g[j] += y[i] * alpha[i] * A[i, j]
-                scaled = A[i, j] / theta[i]
-                for k in range(j + 1):
-                    H[j, k] += scaled * A[i, k]
+            theta[i] = alpha[i] * slack[i] / (xi[i] * alpha[i] + s[i] * slack[i])
+            c[i] = m[i] - 1.0
         for j in range(p):
+            total = -r[j] * v[j]
+            for i in range(n):
+                total += y[i] * alpha[i] * A[j, i]
+                scaled[i] = theta[i] * A[j, i]
+            g[j] = total
             size += 0.5 * r[j] * v[j] * v[j]
-            off += abs(g[j] * v[j])
+            off += abs(total * v[j])
+            for k in range(j + 1):
+                total = 0.0
+                for i in range(n):
+                    total += scaled[i] * A[k, i]
+                H[j, k] = total
+            H[j, j] += r[j]
         if mu + off <= target * size:
             return count
         factorise(H, p)
-        for i in range(n):
-            c[i] = m[i] - 1.0
-        direction(A, y, H, g, theta, c, step, da)
-        a = 1.0
+        direction(A, y, H, g, theta, c, scaled, step, da)
+        speed = 1.0
         for i in range(n):
             ds[i] = -s[i] - s[i] * da[i] / alpha[i]
-            dxi[i] = -xi[i] + xi[i] * da[i] / (C[i] - alpha[i])
-            a = within(within(within(within(a, s[i], ds[i]), xi[i], dxi[i]), alpha[i], da[i]), C[i] - alpha[i], -da[i])
-        after = 0.0
+            dxi[i] = -xi[i] + xi[i] * da[i] / slack[i]
+            speed = max(speed, -ds[i] / s[i], -dxi[i] / xi[i], -da[i] / alpha[i], da[i] / slack[i])
+        after, a = 0.0, 1.0 / speed
         for i in range(n):
-            after += (alpha[i] + a * da[i]) * (s[i] + a * ds[i]) + (C[i] - alpha[i] - a * da[i]) * (xi[i] + a * dxi[i])
+            after += (alpha[i] + a * da[i]) * (s[i] + a * ds[i]) + (slack[i] - a * da[i]) * (xi[i] + a * dxi[i])
         centre = (after / mu) ** 3 * mu / (2 * n)
         for i in range(n):
             ds[i] = (centre - ds[i] * da[i]) / alpha[i]
-            dxi[i] = (centre + dxi[i] * da[i]) / (C[i] - alpha[i])
+            dxi[i] = (centre + dxi[i] * da[i]) / slack[i]
             c[i] = m[i] - 1.0 + dxi[i] - ds[i]
-        direction(A, y, H, g, theta, c, step, da)
-        a = 1.0 / TO_BOUND
+        direction(A, y, H, g, theta, c, scaled, step, da)
+        speed = TO_BOUND
         for i in range(n):
             ds[i] += -s[i] - s[i] * da[i] / alpha[i]
-            dxi[i] += -xi[i] + xi[i] * da[i] / (C[i] - alpha[i])
-            a = within(within(within(within(a, s[i], ds[i]), xi[i], dxi[i]), alpha[i], da[i]), C[i] - alpha[i], -da[i])
-        a *= TO_BOUND
+            dxi[i] += -xi[i] + xi[i] * da[i] / slack[i]
+            speed = max(speed, -ds[i] / s[i], -dxi[i] / xi[i], -da[i] / alpha[i], da[i] / slack[i])
+        a = TO_BOUND / speed
         for j in range(p):
             v[j] += a * step[j]
         for i in range(n):
             alpha[i] += a * da[i]
+            slack[i] -= a * da[i]
             s[i] += a * ds[i]
             xi[i] += a * dxi[i]
-            m[i] = 0.0
-            for j in range(p):
-                m[i] += y[i] * A[i, j] * v[j]
+        margins(A, y, v, m)
     return MOST_STEPS
 
 
-@compiled_sums
-def direction(A, y, L, g, theta, c, step, da):
-    """Solve for the step of v and the step da of α, with the factor L of the matrix."""
-    n, p = A.shape
-    for j in range(p):
-        step[j] = g[j]
-    for i in range(n):
-        scaled = y[i] * c[i] / theta[i]
-        for j in range(p):
-            step[j] -= scaled * A[i, j]
-    solve_factored(L, p, step)
-    for i in range(n):
-        rise = 0.0
-        for j in range(p):
-            rise += A[i, j] * step[j]
-        da[i] = -(y[i] * rise + c[i]) / theta[i]
-
-
 @kernel
-def within(a, x, dx):
-    """Return the largest step up to `a` that keeps x positive."""
-    return min(a, -x / dx) if dx < 0.0 else a
+def direction(A, y, L, g, theta, c, scaled, step, da):
+    """Solve for the step of v and the step da of α, with the factor L of the matrix."""
+    for i in range(c.size):
+        scaled[i] = y[i] * c[i] * theta[i]
+    for j in range(g.size):
+        total = g[j]
+        for i in range(c.size):
+            total -= scaled[i] * A[j, i]
+        step[j] = total
+    solve_factored(L, g.size, step)
+    margins(A, y, step, da)
+    for i in range(c.size):
+        da[i] = -(da[i] + c[i]) * theta[i]

@@ -55,7 +55,7 @@ class SmallNewton:
             return Minimum(v, np.zeros(problem.n))
         v[: problem.d] = warm.w
         v[problem.d :] = warm.b / (problem.bias_scale if problem.bias == "regularised" else 1.0)
-        return Minimum(v, problem.y * (design_of(problem).A @ v))
+        return Minimum(v, problem.y * (v @ design_of(problem).A))
 
     def advance(self, problem: Problem, state: Minimum, rng: np.random.Generator) -> Status | None:
         """Move to the minimum. If the point is already there, it is exact up to rounding."""
@@ -72,8 +72,8 @@ class SmallNewton:
     def steps(self, problem: Problem, state: Minimum, most: int) -> int:
         """Take at most so many steps. Return how many were needed; −1 if there were too few."""
         A, r = design_of(problem)
-        n, p = A.shape
-        room = np.empty(p), np.empty(p), np.empty(n), np.empty((p, p))
+        p, n = A.shape
+        room = np.empty((4, p)), np.empty((4, n)), np.empty((p, n)), np.empty((p, p)), np.empty(n, np.intp)
         taken = minimise(A, problem.y, problem.C, r, CODES[problem.loss.name], most, state.v, state.margins, *room)
         state.visited += (most if taken < 0 else max(taken, 1)) * problem.n
         return int(taken)

@@ -20,52 +20,63 @@ FLAT = 0.1  # A line search ends where the slope has fallen to this fraction.
 
 
 @compiled_sums
-def minimise(A, y, C, r, loss, most, v, m, g, step, dm, H):
+def minimise(A, y, C, r, loss, most, v, m, of_features, of_examples, B, H, places):
     """Move v to the minimum in at most `most` steps; m holds the margins of v. Return the steps, −1 for too many.
 
-    g, step, dm and H are room for the gradient, the step, the change of the margins and the matrix.
+    The examples are the columns of A; those with a positive −ℓ′ are copied to B. The last arrays are work space.
     """
-    n, p = A.shape
+    p, n = A.shape
+    g, step = of_features[0], of_features[1]
+    dm, pull, bend, scaled = of_examples[0], of_examples[1], of_examples[2], of_examples[3]
     for count in range(most):
-        value = 0.0
-        for j in range(p):
-            value += 0.5 * r[j] * v[j] * v[j]
-            g[j] = -r[j] * v[j]
-            for k in range(j):
-                H[j, k] = 0.0
-            H[j, j] = r[j]
+        value, size = 0.0, 0
         for i in range(n):
-            own, force, bend = loss_of(loss, m[i])
+            own, force, curvature = loss_of(loss, m[i])
             value += C[i] * own
             if C[i] * force > 0.0:
-                for j in range(p):
-                    g[j] += y[i] * C[i] * force * A[i, j]
-                    scaled = C[i] * bend * A[i, j]
-                    for k in range(j + 1):
-                        H[j, k] += scaled * A[i, k]
-        factorise(H, p)
-        rise, linear, square = 0.0, 0.0, 0.0
+                places[size], pull[size], bend[size] = i, y[i] * C[i] * force, C[i] * curvature
+                size += 1
         for j in range(p):
-            step[j] = g[j]
+            value += 0.5 * r[j] * v[j] * v[j]
+            total = -r[j] * v[j]
+            for q in range(size):
+                B[j, q] = A[j, places[q]]
+                total += pull[q] * B[j, q]
+                scaled[q] = bend[q] * B[j, q]
+            g[j], step[j] = total, total
+            for k in range(j + 1):
+                total = 0.0
+                for q in range(size):
+                    total += scaled[q] * B[k, q]
+                H[j, k] = total
+            H[j, j] += r[j]
+        factorise(H, p)
         solve_factored(H, p, step)
+        rise, linear, square = 0.0, 0.0, 0.0
         for j in range(p):
             rise += g[j] * step[j]
             linear += r[j] * v[j] * step[j]
             square += r[j] * step[j] * step[j]
         if not rise > ENOUGH * value:
             return count
-        for i in range(n):
-            dm[i] = 0.0
-            for j in range(p):
-                dm[i] += y[i] * A[i, j] * step[j]
+        margins(A, y, step, dm)
         t = step_length(m, dm, C, loss, linear, square)
         for j in range(p):
             v[j] += t * step[j]
-        for i in range(n):
-            m[i] = 0.0
-            for j in range(p):
-                m[i] += y[i] * A[i, j] * v[j]
+        margins(A, y, v, m)
     return -1
+
+
+@kernel
+def margins(A, y, v, m):
+    """Write y_i ⟨a_i, v⟩ to m."""
+    for i in range(m.size):
+        m[i] = 0.0
+    for j in range(v.size):
+        for i in range(m.size):
+            m[i] += v[j] * A[j, i]
+    for i in range(m.size):
+        m[i] *= y[i]
 
 
 @compiled_sums

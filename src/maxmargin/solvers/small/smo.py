@@ -102,7 +102,7 @@ class SmallSmo:
             state.target *= LOWER_TARGET
         rows = None if len(state.v) else rows_of(problem)
         if rows is not None:
-            n, columns = rows.A.shape
+            columns, n = rows.A.shape
             if n >= max(EXAMPLES_PER_COLUMN * columns, LEAST_EXAMPLES):
                 return interior(problem, state, rows)
             most = min(most, max(columns**2, LEAST_PAIR_STEPS))
