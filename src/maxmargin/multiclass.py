@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.labels import show, sides, signs
+from maxmargin.data.labels import show, signs
 from maxmargin.errors import DataError
 from maxmargin.loop.loop import Callback
 from maxmargin.loop.outcome import Outcome
@@ -23,7 +23,7 @@ from maxmargin.loop.saving import Keeping
 from maxmargin.loop.solve import check_keeping, solve
 from maxmargin.loop.stopping import Limits
 from maxmargin.problems.certificate import Point
-from maxmargin.problems.linear import WITHOUT_WEIGHT, Problem
+from maxmargin.problems.linear import WITHOUT_WEIGHT, Problem, check_both_classes
 from maxmargin.solvers.base import Solver
 from maxmargin.status import Status
 from maxmargin.system.overwriting import check_replaces_checkpoint
@@ -142,7 +142,8 @@ class OneAgainstRest(Sequence[Problem]):
 class Pair:
     """Two classes, the first one positive: the row numbers of their examples, the labels ±1, and a name.
 
-    The examples of the first class come first. `spans` are their places among all examples sorted by class.
+    If there are more classes, the examples of the first one come first. `spans` are the places of both in the order of
+    `by_class`.
     """
 
     members: np.ndarray
@@ -155,18 +156,27 @@ class Pair:
 def pairs_of(classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> Iterator[Pair]:
     """Yield each pair of classes. Refuse a class without a positive weight."""
     order, spans = by_class(codes, len(classes))
+    if len(classes) == 2:
+        check_both_classes(y := np.where(codes == 0, 1.0, -1.0), weights)
+        yield Pair(order, y, (classes[0], classes[1]), "", (spans[0], spans[1]))
+        return
     if not np.all(np.bincount(codes, weights > 0.0, len(classes))):
         raise DataError(WITHOUT_WEIGHT)
     for i, j in combinations(range(len(classes)), 2):
         first, second = order[spans[i]], order[spans[j]]
         y = np.ones(len(first) + len(second))
         y[len(first) :] = -1.0
-        name = "" if len(classes) == 2 else f"{show(classes[i])} against {show(classes[j])}"
+        name = f"{show(classes[i])} against {show(classes[j])}"
         yield Pair(np.concatenate([first, second]), y, (classes[i], classes[j]), name, (spans[i], spans[j]))
 
 
 def by_class(codes: np.ndarray, count: int) -> tuple[np.ndarray, list[slice]]:
-    """Return the row numbers sorted by class, and the span of each class among them."""
+    """Return the row numbers sorted by class, and the span of each class among them.
+
+    Two classes are not sorted: both need all rows, and their first span is all of them.
+    """
+    if count == 2:
+        return np.arange(len(codes)), [slice(0, len(codes)), slice(0, 0)]
     ends = np.bincount(codes, minlength=count).cumsum().tolist()
     return codes.argsort(kind="stable"), [slice(start, stop) for start, stop in zip([0, *ends], ends, strict=False)]
 

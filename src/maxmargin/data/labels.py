@@ -22,7 +22,7 @@ def encode(y: Any, n: int, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
         place = int(np.argmin(np.isfinite(y)))
         raise DataError(f"y[{place}] is {y[place]}: every example needs a label")
     classes, codes = (
-        two_numbers(y) or close_numbers(y) or np.unique(plain(y) if y.dtype.kind in "OT" else y, return_inverse=True)
+        close_numbers(y) or two_numbers(y) or np.unique(plain(y) if y.dtype.kind in "OT" else y, return_inverse=True)
     )
     check_kept(classes)
     if len(classes) < 2:

@@ -120,6 +120,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     task: ClassVar[str] = "classify"
     result_: Result
+    classes_: Any
 
     @classmethod
     @cache
@@ -158,7 +159,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             self.result_ = train(X, y, task=self.task, weights=weights, **given)
             self._describe()
             if self.task == "classify" and plain:
-                self.class_weight_ = np.ones(len(self.result_.model.classes))
+                self.class_weight_ = np.ones(len(self.classes_))
             self.certificate_ = self.result_.certificate
             self.fit_status_ = int(self.result_.status is not Status.CONVERGED)
             if task is not None:

@@ -12,9 +12,9 @@ from maxmargin.system.values import is_number
 
 def c_svc(y: np.ndarray, C: np.ndarray, bias: str = "free") -> Formulation:
     """Classification with labels ±1 and a C for each example."""
-    n, sums = len(y), bias_sums(bias)
-    lo, hi = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
-    return Formulation("C-SVC", np.arange(n), np.ones(n), -y, lo, hi, no_groups(n), sums, np.zeros(n))
+    n, ends = len(y), C * y
+    lo, hi = np.minimum(ends, 0.0), np.maximum(ends, 0.0)
+    return Formulation("C-SVC", np.arange(n), np.ones(n), -y, lo, hi, no_groups(n), bias_sums(bias), np.zeros(n))
 
 
 def epsilon_svr(z: np.ndarray, C: np.ndarray, epsilon: float, bias: str = "free") -> Formulation:

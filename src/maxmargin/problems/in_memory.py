@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.data.passes import squared_norms
 from maxmargin.data.rows import Rows, count_columns, count_rows, longest_row
+from maxmargin.system.lazy import lazy
 from maxmargin.system.rounding import UNDERFLOW
 
 
@@ -51,27 +51,27 @@ class InMemory:
         """Return the identity of a run: a digest of the data, the problem, the solver and the seed."""
         return {**self.summary, "solver": solver, "seed": seed, "data": digest_of(*self.rows, *self.arrays)}
 
-    @cached_property
+    @lazy
     def n(self) -> int:
         """Number of examples."""
         return count_rows(self.rows)
 
-    @cached_property
+    @lazy
     def d(self) -> int:
         """Number of features."""
         return count_columns(self.rows)
 
-    @cached_property
+    @lazy
     def squared_norms(self) -> np.ndarray:
         """‖x_i‖² of every row."""
         return squared_norms(self.rows, self.threads)
 
-    @cached_property
+    @lazy
     def norms(self) -> np.ndarray:
         """‖x_i‖ of every row, with a bound on the underflow of the squares added."""
         return np.asarray(np.sqrt(self.squared_norms) + UNDERFLOW * self.longest)
 
-    @cached_property
+    @lazy
     def longest(self) -> int:
         """The largest number of values stored in a row."""
         return longest_row(self.rows)

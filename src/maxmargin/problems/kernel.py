@@ -25,7 +25,6 @@ positive semidefinite.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +36,7 @@ from maxmargin.kernels.held_rows import KernelRows
 from maxmargin.kernels.points import Points, centred, no_points, parts_of, points_of
 from maxmargin.kernels.tiles import additions, combination, rows_of_kernel, symmetric_matrix
 from maxmargin.problems.in_memory import InMemory, Offer
+from maxmargin.system.lazy import lazy
 from maxmargin.system.rounding import gamma
 from maxmargin.system.threads import free_memory
 
@@ -112,7 +112,7 @@ class KernelProblem(InMemory):
         """Return "free" or "none"."""
         return "free" if len(self.formulation.sums) else "none"
 
-    @cached_property
+    @lazy
     def bounded(self) -> bool:
         """Whether points have finite certificates: only if the kernel is positive semidefinite."""
         known = self.kernel.definite
@@ -138,17 +138,17 @@ class KernelProblem(InMemory):
         """The numbers and names that identify the problem."""
         return {"n": self.n, "d": self.d, "formulation": self.kind, "bias": self.bias, "kernel": repr(self.kernel)}
 
-    @cached_property
+    @lazy
     def one_a_row(self) -> bool:
         """Whether variable i belongs to row i, for all i."""
         return self.plain or np.array_equal(self.formulation.row, np.arange(self.n))
 
-    @cached_property
+    @lazy
     def plain(self) -> bool:
         """Whether variable i is the coefficient of row i, for all i."""
         return self.kind in ("C-SVC", "one-class")
 
-    @cached_property
+    @lazy
     def points(self) -> Points:
         """The examples in the type of the held kernel rows; centred for a Gaussian kernel."""
         if isinstance(self.kernel, Gaussian):
@@ -166,7 +166,7 @@ class KernelProblem(InMemory):
         as_given = not self.kernel.by_products
         return points_of(self.rows, chosen, dtype=dtype, threads=self.threads, as_given=as_given)
 
-    @cached_property
+    @lazy
     def dtype(self) -> type:
         """The type of the held kernel rows: float64 for a small matrix or if float32 is too imprecise, else float32."""
         small = self.n * self.n <= EXACT
@@ -181,13 +181,13 @@ class KernelProblem(InMemory):
             return False
         return bool(kernel.gamma * np.max(centred(self.around()).squares) > FAR_FOR_FLOAT32)
 
-    @cached_property
+    @lazy
     def held(self) -> KernelRows:
         """The cache of kernel rows."""
         budget = 0.25 * free_memory() if self.cache is None else self.cache
         return KernelRows(self.kernel, self.points, self.dtype, budget, self.threads)
 
-    @cached_property
+    @lazy
     def matrix(self) -> np.ndarray:
         """K of all rows, in float64. Only for small problems: it takes n² numbers."""
         points = self.points_of(None)
@@ -197,7 +197,7 @@ class KernelProblem(InMemory):
         rows_of_kernel(self.kernel, points, points, K, self.threads)
         return K
 
-    @cached_property
+    @lazy
     def signed_matrix(self) -> np.ndarray:
         """K′ of all variables."""
         formulation = self.formulation
@@ -206,7 +206,7 @@ class KernelProblem(InMemory):
             return np.asarray(self.matrix[at] * np.outer(formulation.t, formulation.t))
         return self.matrix if self.plain else self.matrix * np.outer(formulation.t, formulation.t)
 
-    @cached_property
+    @lazy
     def scale(self) -> float:
         """The least denominator of the relative gap.
 
@@ -220,12 +220,12 @@ class KernelProblem(InMemory):
             return TARGET_SCALE * float(np.sum(formulation.width * np.abs(formulation.q)))
         return 0.5 * float(np.sum(np.square(formulation.start) * self.diagonal))
 
-    @cached_property
+    @lazy
     def diagonal(self) -> np.ndarray:
         """K′_ii of every variable."""
         return self.row_diagonal if self.plain else np.asarray(self.row_diagonal[self.formulation.row])
 
-    @cached_property
+    @lazy
     def row_diagonal(self) -> np.ndarray:
         """K_ii of every row; raises if one is not finite."""
         every = Points(self.rows, self.squared_norms, np.arange(self.n))
@@ -256,7 +256,7 @@ class KernelProblem(InMemory):
 
     def scores(self, beta: np.ndarray) -> np.ndarray:
         """Return the scores of all rows, in float64."""
-        return np.asarray(self.sums(self.coefficients(beta)[None])[0])
+        return self.sums([self.coefficients(beta)])[0]
 
     @property
     def has_matrix(self) -> bool:
@@ -267,26 +267,27 @@ class KernelProblem(InMemory):
         """Return the scores of all rows and bounds on their rounding errors, of the kernel values and of the sum."""
         c = np.abs(coefficients)
         if isinstance(self.kernel, Gaussian):  # positive, so Σ |c_j| K(x_i, x_j) bounds the sum of absolute values
-            f, sizes = self.sums(np.stack([coefficients, c]))
+            f, sizes = self.sums([coefficients, c])
             sizes = 1.1 * sizes
         else:
-            (f,), roots = self.sums(coefficients[None]), np.sqrt(np.maximum(self.row_diagonal, 0.0))
+            (f,), roots = self.sums([coefficients]), np.sqrt(np.maximum(self.row_diagonal, 0.0))
             sizes = roots * float(c @ roots)
         errors = self.kernel.error(self.norms, self.norms, c, sizes, self.longest)
         count = int(np.count_nonzero(c))
         count = count if self.has_matrix else additions(self.kernel, count)
         return f, np.asarray(errors + gamma(count + 4) * sizes)
 
-    def sums(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return Σ_j c_j K(x_i, x_j) for every row i and each row c of coefficients, one block of K at a time."""
+    def sums(self, coefficients: list[np.ndarray]) -> list[np.ndarray]:
+        """Return Σ_j c_j K(x_i, x_j) for all rows i, for each c of the coefficients, one block of K at a time."""
         if self.has_matrix:
-            return np.asarray([self.matrix.dot(c) for c in coefficients])
-        found = np.zeros(coefficients.shape)
+            return [self.matrix.dot(c) for c in coefficients]
+        together = np.stack(coefficients)
+        found = np.zeros(together.shape)
         some = np.flatnonzero(coefficients[0])
         support = no_points(some) if isinstance(self.kernel, Precomputed) else self.points_of(some)
         for part, many in parts_of(self.rows, self.threads, as_given=not self.kernel.by_products):
-            found[:, part] = combination(self.kernel, many, support, coefficients[:, some].T, self.threads).T
-        return found
+            found[:, part] = combination(self.kernel, many, support, together[:, some].T, self.threads).T
+        return list(found)
 
 
 def seems_definite(problem: KernelProblem) -> bool:

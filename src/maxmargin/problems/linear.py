@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from threading import RLock
 from typing import Any
 
@@ -37,6 +36,7 @@ from maxmargin.problems.dual_terms import DualTerm
 from maxmargin.problems.in_memory import InMemory, Offer
 from maxmargin.problems.losses import HARD_MARGIN, Loss, find_loss
 from maxmargin.system.budget import check_features
+from maxmargin.system.lazy import lazy
 from maxmargin.system.rounding import gamma
 from maxmargin.system.values import is_number
 
@@ -129,27 +129,27 @@ class Problem(InMemory):
         scale = self.bias_scale
         return {"n": self.n, "d": self.d, "loss": self.kind, "bias": self.bias, "bias_scale": scale, "C": limits}
 
-    @cached_property
+    @lazy
     def dual_term(self) -> DualTerm:
         """The terms d_i and their boxes, as data for compiled code."""
         return self.loss.dual_term(self.C)
 
-    @cached_property
+    @lazy
     def steps(self) -> float:
         """γ_k for the k additions that a term of w(α) takes part in, and a few more roundings."""
         return gamma(additions(self.rows, self.d) + 8)
 
-    @cached_property
+    @lazy
     def counted(self) -> np.ndarray:
         """The row numbers of examples with a positive weight. The others are not part of the problem."""
         return np.flatnonzero(self.C > 0)
 
-    @cached_property
+    @lazy
     def mean_C(self) -> float:
         """The mean of the C_i."""
         return float(np.mean(self.C))
 
-    @cached_property
+    @lazy
     def mean_square(self) -> float:
         """The mean of ‖x_i‖²."""
         return float(np.mean(self.squared_norms))

@@ -6,7 +6,6 @@ and a remedy. No parameter is silently ignored.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 from maxmargin.data.expand import Expansion, find_expansion
@@ -20,6 +19,7 @@ from maxmargin.settings.parameters import PARAMETERS, is_given
 from maxmargin.settings.rules import RULES, Values, is_exact_kernel
 from maxmargin.solvers import find_solver
 from maxmargin.system.budget import Budget, checked_memory
+from maxmargin.system.lazy import lazy
 from maxmargin.system.threads import thread_count
 
 NOVELTY_NU = 0.5  # scikit-learn's default
@@ -46,22 +46,22 @@ class Settings:
         """The tolerance and the limits."""
         return Limits(self.tol, self.max_seconds, self.max_epochs)
 
-    @cached_property
+    @lazy
     def keeping(self) -> Keeping:
         """Where the run saves its checkpoint."""
         return checked_keeping(self.checkpoint, self.resume, self.force)
 
-    @cached_property
+    @lazy
     def thread_count(self) -> int:
         """The number of threads to use."""
         return thread_count(self.threads)
 
-    @cached_property
+    @lazy
     def budget(self) -> Budget | None:
         """The memory limit, if one is given."""
         return checked_memory(self.memory)
 
-    @cached_property
+    @lazy
     def expansion(self) -> Expansion | None:
         """The expansion of the features, if any."""
         return find_expansion(self.expand)
@@ -118,7 +118,8 @@ def settings_of(function: str, X: Any, given: Values, **defaults: Any) -> Settin
 def check_values(values: Values) -> None:
     """Refuse a wrong value, whether it is used or not."""
     for name, check in CHECKS.items():
-        check(name, values[name])
+        if values[name] is not PARAMETERS[name].default:
+            check(name, values[name])
     penalty(1, values["C"], values["lam"])
     if values["solver"] != "auto":
         find_solver(values["solver"], values["options"], kernel=is_exact_kernel(values))

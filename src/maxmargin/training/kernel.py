@@ -41,9 +41,7 @@ def fit_kernel(data: Examples, kernel: Kernel, weights: np.ndarray, settings: Se
     centre = kernel_centre(kernel, data.rows, balanced=balanced)
     rows = data.rows if centre is None else shifted(data.rows, centre)
     order = order_of(data, settings) if is_small(data, settings) else None
-    task = KernelTask(
-        settings, rows, kernel, weights, settings.thread_count, checked_cache(settings.cache), order
-    )
+    task = KernelTask(settings, rows, kernel, weights, settings.thread_count, checked_cache(settings.cache), order)
     name, why = choice(task, settings)
     solver = find_solver(name, settings.options, kernel=True)
     train = classifier if settings.task == "classify" else function

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,10 @@ from maxmargin.multiclass import Pair
 from maxmargin.problems.formulations import c_svc, epsilon_svr, largest_nu, nu_svc, nu_svr, one_class
 from maxmargin.problems.kernel import Formulation, KernelProblem
 from maxmargin.settings.settings import NOVELTY_NU, Settings
+from maxmargin.system.lazy import lazy
 from maxmargin.system.threads import free_memory
+
+NO_VARIABLES = c_svc(np.zeros(0), np.zeros(0))  # for rows and a kernel without a formulation
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,25 +71,23 @@ class KernelTask:
             problem.__dict__["matrix"] = self.matrix
         return problem
 
-    @cached_property
+    @lazy
     def places(self) -> np.ndarray:
         """The place of each row in `order`."""
         assert self.order is not None
         return np.asarray(self.order.argsort())
 
-    @cached_property
+    @lazy
     def matrix(self) -> np.ndarray:
         """The kernel matrix of all rows, shared by all pairs of classes and all folds."""
         return self.everything.matrix
 
-    @cached_property
+    @lazy
     def everything(self) -> KernelProblem:
-        """A problem with all rows, in this order."""
+        """All rows, in this order, and their kernel."""
         assert self.order is not None
-        formulation = one_class(np.ones(len(self.weights)), NOVELTY_NU)
-        return KernelProblem(
-            subset(self.rows, self.order, self.kernel), self.kernel, formulation, threads=self.threads
-        )
+        rows = subset(self.rows, self.order, self.kernel)
+        return KernelProblem(rows, self.kernel, NO_VARIABLES, threads=self.threads)
 
     def classifier(self, y: np.ndarray, weights: np.ndarray, classes: tuple[Any, Any], part: bool) -> Formulation:
         """Return C-SVC or ν-SVC. ν is lowered if needed for a `part` of the examples, where a class may be rarer."""

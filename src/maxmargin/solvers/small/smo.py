@@ -77,7 +77,8 @@ class SmallSmo:
         check_size(problem)
         beta = start_of(problem, warm)
         if not beta.any():
-            return PairState(beta, problem.y.copy() if isinstance(problem, Problem) else -problem.formulation.q, NOTHING)
+            F = problem.y.copy() if isinstance(problem, Problem) else -problem.formulation.q
+            return PairState(beta, F, NOTHING)
         arrays = arrays_of(problem)
         return PairState(beta, -arrays.q - arrays.K @ beta, NOTHING)
 
