@@ -127,6 +127,8 @@ class Loop:
             assert best is not None
             both = joined(found.certificate, best.certificate)
             run.best = replace(found, alpha=best.alpha, certificate=both)
+        if ended is Status.STALLED and run.best is not None and run.best.certificate.only_rounding:
+            ended = Status.ROUNDING
         run.ended = ended.value
         return ended
 

@@ -6,7 +6,8 @@ kernel is not positive semidefinite, the problem is not convex and has no bound:
 As in `certificate`, both objectives include a bound on their rounding errors:
 
     scores    the error of F_i is at most e_i, from the kernel values and their sum (`scores_and_errors`)
-    primal    the losses are evaluated at F_i + e_i or F_i − e_i, whichever is larger; ½ βᵀK′β errs by ½ Σ |c_i| e_i
+    primal    the losses are evaluated at F_i + e_i or F_i − e_i, whichever is larger; ½ βᵀK′β errs by ½ Σ |c_i| e_i.
+              If this is much, w and b are scaled up slightly (`stretched`)
     dual      if the sum of a group is off by s, moving one variable that is not at its bound corrects it. The cost is
               s |F_k| + ½ s² K_kk
 
@@ -21,6 +22,8 @@ from maxmargin.problems.certificate import Certificate, Certified, Point
 from maxmargin.problems.kernel import Formulation, KernelProblem, best_offsets, bias_and_width, residuals
 from maxmargin.system.rounding import PAIRWISE, UNIT, additions_of_inner, gamma, inner
 
+LARGE_ROUNDING = 1e-7  # Of the objective: a primal rounding bound above it may be lowered by `stretched`.
+LONGEST = 1.0 + 1e-5  # The most by which w is scaled up: a tenth of the usual tolerance.
 NEGLIGIBLE = 1e-12  # Relative to the dual: a cost of correcting a sum that need not be made smaller.
 INDEFINITE = 1e-9  # Relative to Σ |c_i f_i|: a βᵀK′β further below 0 is not a rounding error.
 
@@ -44,9 +47,32 @@ def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
     dual, dual_rounding = dual_side(formulation, beta, F, errors, problem.diagonal, half_norm, off)
     if not problem.bounded:
         dual, dual_rounding = -np.inf, 0.0
+    if formulation.kind == "C-SVC" and primal_rounding > LARGE_ROUNDING * abs(primal):
+        longer = 1.0 + 3.0 * float(errors.max())
+        other = stretched(formulation, f, offsets, errors, half_norm, off, longer)
+        if longer <= LONGEST and other[0] < primal:
+            (primal, primal_rounding), c, offsets = other, longer * c, longer * offsets
     b, width = bias_and_width(offsets)
     certificate = Certificate(primal, dual, primal_rounding, dual_rounding, problem.scale)
     return Certified(c, b, beta, certificate, f, width)
+
+
+def stretched(
+    formulation: Formulation,
+    f: np.ndarray,
+    offsets: np.ndarray,
+    errors: np.ndarray,
+    half_norm: float,
+    off: float,
+    longer: float,
+) -> tuple[float, float]:
+    """Return P, rounded up, of a C-SVC whose w and b are scaled up slightly, so that margins of 1 stay above 1.
+
+    With a large C, each error of a margin of 1 costs up to C. A longer w costs only its norm.
+    """
+    square = longer * longer * (1.0 + 16.0 * UNIT)
+    F = -longer * f - formulation.q
+    return primal_side(formulation, F, longer * offsets, longer * errors, square * half_norm, square * off)
 
 
 def added(terms: np.ndarray) -> float:

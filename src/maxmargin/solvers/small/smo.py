@@ -29,6 +29,7 @@ from maxmargin.status import Status
 
 FIRST_TARGET = 5e-5  # Relative gap of the first call: half of the default tolerance, to leave room for rounding.
 LOWER_TARGET = 0.1  # Each further call lowers it by this factor.
+LEAST_TARGET = 1e-13  # A gap this small by the solver's own sums is exact up to their rounding: there is no next step.
 WORK = 100_000_000  # Values of K visited by the pair steps of one call: a tenth of a second.
 # Where an interior-point method is possible, pair steps get as much time as it would take: about as many steps as the
 # square of the number of columns. With many examples for each column it comes first.
@@ -101,6 +102,8 @@ class SmallSmo:
         """Take at most so many pair steps, or change to an interior-point method."""
         if state.estimate <= state.target:
             state.target *= LOWER_TARGET
+            if state.target < LEAST_TARGET:
+                return Status.STALLED
         rows = None if len(state.v) else rows_of(problem)
         if rows is not None:
             columns, n = rows.A.shape
