@@ -28,10 +28,19 @@ def all_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def default_threads() -> int:
+    """Return the number of threads if none is requested: all cores, or OMP_NUM_THREADS if that is set to fewer.
+
+    joblib sets it in its worker processes, so that all of them together have as many threads as there are cores.
+    """
+    limit = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return min(all_cores(), int(limit)) if limit.isdigit() and int(limit) > 0 else all_cores()
+
+
 def thread_count(threads: Any) -> int:
-    """Return the requested number of threads; all cores for None."""
+    """Return the requested number of threads; for None as many as `default_threads`."""
     if threads is None:
-        return all_cores()
+        return default_threads()
     if isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1:
         raise ParameterError(f"threads={threads!r} must be a whole number, 1 or above, or None for all cores")
     return int(threads)

@@ -186,13 +186,21 @@ def newton_step(K, beta, lo, hi, F, group, groups, free, H, right):
             if not determinant > LEAST_DETERMINANT * su * tz:
                 return size
             c, e = (sp * tz - tp * sz) / determinant, (tp * su - sp * tu) / determinant
-    t, blocked, rise = 1.0, -1, 0.0
+    sp, tp, su, tz = 0.0, 0.0, 0.0, 0.0  # what rounding leaves of the sums, and how many variables share it
     for a in range(size):
-        k = free[a]
         if groups:
             p[a] -= c * u[a]
         if groups == 2:
             p[a] -= e * z[a]
+        if group[free[a]] == 0:
+            sp, su = sp + p[a], su + 1.0
+        else:
+            tp, tz = tp + p[a], tz + 1.0
+    t, blocked, rise = 1.0, -1, 0.0
+    for a in range(size):
+        k = free[a]
+        if groups:
+            p[a] -= sp / su if group[k] == 0 else tp / tz
         rise += F[k] * p[a]
         room = hi[k] - beta[k] if p[a] > 0.0 else beta[k] - lo[k]
         if abs(p[a]) * t > room:

@@ -31,6 +31,7 @@ FIRST_TARGET = 5e-5  # Relative gap of the first call: half of the default toler
 LOWER_TARGET = 0.1  # Each further call lowers it by this factor.
 LEAST_TARGET = 1e-13  # A gap this small by the solver's own sums is exact up to their rounding: there is no next step.
 WORK = 100_000_000  # Values of K visited by the pair steps of one call: a tenth of a second.
+STEP_COST = 1000  # Cost of a pair step beside the values it visits, in values: its part of the Newton steps.
 # Where an interior-point method is possible, pair steps get as much time as it would take: about as many steps as the
 # square of the number of columns. With many examples for each column it comes first.
 LEAST_PAIR_STEPS = 500
@@ -85,7 +86,7 @@ class SmallSmo:
 
     def advance(self, problem: Any, state: PairState, rng: np.random.Generator) -> Status | None:
         """Reach the next gap, or take as many steps as a tenth of a second allows."""
-        return self.steps(problem, state, WORK // len(state.beta))
+        return self.steps(problem, state, WORK // (len(state.beta) + STEP_COST))
 
     def advance_within(self, problem: Any, state: PairState, rng: np.random.Generator, visits: float) -> Status | None:
         """Reach the next gap, or visit examples `visits` times; a pair step visits two."""
