@@ -127,10 +127,18 @@ class Loop:
             assert best is not None
             both = joined(found.certificate, best.certificate)
             run.best = replace(found, alpha=best.alpha, certificate=both)
-        if ended is Status.STALLED and run.best is not None and run.best.certificate.only_rounding:
+        if ended is Status.STALLED and self.only_rounding:
             ended = Status.ROUNDING
         run.ended = ended.value
         return ended
+
+    @property
+    def only_rounding(self) -> bool:
+        """Whether rounding is all that is left of the gap of a kernel problem.
+
+        The rounding errors of a linear problem depend on the point, so that another solver may do better.
+        """
+        return not isinstance(self.problem, Problem) and self.run.best.certificate.only_rounding  # type: ignore[union-attr]
 
     def end_asked(self) -> Status | None:
         """Return the status of an interrupt or a limit, if any. One more certificate must fit into the time limit."""

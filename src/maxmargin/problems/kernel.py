@@ -24,6 +24,7 @@ positive semidefinite.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ LARGE_FOR_FLOAT32 = 1e30  # K(x, x): sums of larger values times coefficients ma
 FAR_FOR_FLOAT32 = 1e4  # γ‖x‖²: larger values have fewer than three digits after the decimal point in float32.
 DENSE_FROM = 10.0  # γ‖x‖²: smaller values keep six digits in float32, so rows need no centring and may be sparse.
 ZERO_SLOPE = 1e-12  # Relative to Σ (hi − lo): a smaller slope of P in b is a rounding error.
+FEW_ROWS = 4  # If fewer rows than one in this many have a coefficient, only these rows of K are multiplied.
 TARGET_SCALE = 1e-9  # Of Σ C |q|, for `scale`: far above rounding errors, far below the objective of any useful fit.
 MOST_TESTED = 2000  # Examples on which a kernel is tested for definiteness: its Cholesky factor takes n³/3 steps.
 TINY_KERNEL = 1e-250  # K(x, x): products of smaller values, and quotients by them, underflow or overflow.
@@ -90,6 +92,7 @@ class KernelProblem(InMemory):
     cache: float | None = None
     threads: int = field(default=1, kw_only=True)
     name: str = field(default="", kw_only=True)
+    part_of: Callable[[], np.ndarray] | None = field(default=None, kw_only=True)  # takes K from one that is known
 
     def offer(self, point: Any) -> Any:
         """Return an Offer, which certifies the point on demand."""
@@ -190,6 +193,8 @@ class KernelProblem(InMemory):
     @lazy
     def matrix(self) -> np.ndarray:
         """K of all rows, in float64. Only for small problems: it takes n² numbers."""
+        if self.part_of is not None:
+            return self.part_of()
         points = self.points_of(None)
         if isinstance(points.rows, Dense) and self.kernel.by_products:
             return symmetric_matrix(self.kernel, points, self.threads)
@@ -256,38 +261,42 @@ class KernelProblem(InMemory):
 
     def scores(self, beta: np.ndarray) -> np.ndarray:
         """Return the scores of all rows, in float64."""
-        return self.sums([self.coefficients(beta)])[0]
+        return self.sums(self.coefficients(beta))
 
     @property
     def has_matrix(self) -> bool:
         """Whether the whole kernel matrix is known."""
         return "matrix" in self.__dict__
 
-    def scores_and_errors(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of all rows and bounds on their rounding errors, of the kernel values and of the sum."""
+    def score_errors(self, coefficients: np.ndarray, tight: bool = False) -> np.ndarray:
+        """Return bounds on the rounding errors of all scores, of the kernel values and of the sum.
+
+        They are relative to Σ_j |c_j K(x_i, x_j)|. Its bound by Cauchy and Schwarz takes no time. With `tight`, the sum
+        itself is computed for a kernel with positive values.
+        """
         c = np.abs(coefficients)
-        if isinstance(self.kernel, Gaussian):  # positive, so Σ |c_j| K(x_i, x_j) bounds the sum of absolute values
-            f, sizes = self.sums([coefficients, c])
-            sizes = 1.1 * sizes
+        if tight and isinstance(self.kernel, Gaussian):
+            sizes = 1.1 * self.sums(c)
         else:
-            (f,), roots = self.sums([coefficients]), np.sqrt(np.maximum(self.row_diagonal, 0.0))
+            roots = np.sqrt(np.maximum(self.row_diagonal, 0.0))
             sizes = roots * float(c @ roots)
         errors = self.kernel.error(self.norms, self.norms, c, sizes, self.longest)
         count = int(np.count_nonzero(c))
         count = count if self.has_matrix else additions(self.kernel, count)
-        return f, np.asarray(errors + gamma(count + 4) * sizes)
+        return np.asarray(errors + gamma(count + 4) * sizes)
 
-    def sums(self, coefficients: list[np.ndarray]) -> list[np.ndarray]:
-        """Return Σ_j c_j K(x_i, x_j) for all rows i, for each c of the coefficients, one block of K at a time."""
+    def sums(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return Σ_j c_j K(x_i, x_j) for every row i, one block of K at a time."""
+        some = np.flatnonzero(coefficients)
         if self.has_matrix:
-            return [self.matrix.dot(c) for c in coefficients]
-        together = np.stack(coefficients)
-        found = np.zeros(together.shape)
-        some = np.flatnonzero(coefficients[0])
+            if len(some) * FEW_ROWS < self.n and self.kernel.by_products:
+                return np.asarray(coefficients[some].dot(self.matrix[some]))
+            return np.asarray(self.matrix.dot(coefficients))
+        found = np.zeros(self.n)
         support = no_points(some) if isinstance(self.kernel, Precomputed) else self.points_of(some)
         for part, many in parts_of(self.rows, self.threads, as_given=not self.kernel.by_products):
-            found[:, part] = combination(self.kernel, many, support, together[:, some].T, self.threads).T
-        return list(found)
+            found[part] = combination(self.kernel, many, support, coefficients[some, None], self.threads)[:, 0]
+        return found
 
 
 def seems_definite(problem: KernelProblem) -> bool:

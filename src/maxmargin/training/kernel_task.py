@@ -49,25 +49,25 @@ class KernelTask:
         members = pair.members if chosen is None else pair.members[chosen]
         y = pair.y if chosen is None else pair.y[chosen]
         formulation = self.classifier(y, self.weights[members], pair.classes[::-1], part=chosen is not None)
-        problem = self.posed(members, formulation, name or pair.name, workers)
-        if self.shares_matrix:
-            share(self.everything, problem, pair.spans if chosen is None else self.places[members])
+        rows, cache = subset(self.rows, members, self.kernel), self.cache
+        if not self.shares_matrix:
+            if workers > 1:
+                cache = (free_memory() / 4 if cache is None else cache) / workers
+            threads = 1 if workers > 1 else self.threads
+            return KernelProblem(rows, self.kernel, formulation, cache, threads=threads, name=name or pair.name)
+        places = pair.spans if chosen is None else self.places[members]
+        problem = KernelProblem(
+            rows, self.kernel, formulation, cache, threads=self.threads, name=name or pair.name,
+            part_of=lambda: matrix_at(self.matrix, places),
+        )  # fmt: skip
+        share(self.everything, problem, places)
         return problem
-
-    def posed(self, members: np.ndarray, formulation: Formulation, name: str, workers: int = 1) -> KernelProblem:
-        """Return the problem of a formulation on the rows `members`."""
-        cache = self.cache
-        if workers > 1:
-            cache = (free_memory() / 4 if cache is None else cache) / workers
-        rows = subset(self.rows, members, self.kernel)
-        return KernelProblem(
-            rows, self.kernel, formulation, cache, threads=1 if workers > 1 else self.threads, name=name
-        )
 
     def of_function(self, targets: np.ndarray) -> KernelProblem:
         """Return the problem of a regression or of novelty detection, on all rows."""
-        problem = KernelProblem(self.rows, self.kernel, self.function(targets), self.cache, threads=self.threads)
-        if self.shares_matrix:
+        formulation = self.function(targets)
+        problem = KernelProblem(self.rows, self.kernel, formulation, self.cache, threads=self.threads)
+        if self.shares_matrix and "everything" in self.__dict__:
             problem.__dict__["matrix"] = self.matrix
         return problem
 
@@ -119,19 +119,16 @@ def share(everything: KernelProblem, problem: KernelProblem, places: Any) -> Non
     """Give a problem what is known of all rows. Its rows are at two slices of them, or at the given places."""
     known = problem.__dict__
     known["longest"] = everything.longest
-    if len(places) == 2 and isinstance(places[0], slice):
-        known["matrix"] = blocks_of(everything.matrix, *places)
-        for name in ("squared_norms", "norms", "row_diagonal"):
-            values = getattr(everything, name)
-            known[name] = np.concatenate([values[places[0]], values[places[1]]])
-    else:
-        known["matrix"] = everything.matrix.take(places, axis=0).take(places, axis=1)
-        for name in ("squared_norms", "norms", "row_diagonal"):
-            known[name] = getattr(everything, name)[places]
+    for name in ("squared_norms", "norms", "row_diagonal"):
+        values = getattr(everything, name)
+        known[name] = values[places] if isinstance(places, np.ndarray) else np.concatenate([values[p] for p in places])
 
 
-def blocks_of(K: np.ndarray, one: slice, other: slice) -> np.ndarray:
-    """Return the four blocks of K of two slices as one matrix; K itself if they are all of it."""
+def matrix_at(K: np.ndarray, places: Any) -> np.ndarray:
+    """Return the part of K at the given places, or at two slices; K itself if they are all of it."""
+    if isinstance(places, np.ndarray):
+        return np.asarray(K.take(places, axis=0).take(places, axis=1))
+    one, other = places
     first, size = one.stop - one.start, one.stop - one.start + other.stop - other.start
     if size == len(K):
         return K
