@@ -29,8 +29,8 @@ def weak_duality_holds_at_every_certificate(monkeypatch):
     """Of linear problems, problems with a kernel and streamed ones."""
 
     def guard(module, name, certify):
-        def checked(problem, point):
-            found = certify(problem, point)
+        def checked(problem, point, **options):
+            found = certify(problem, point, **options)
             check_certificate(problem, found)
             return found
 

@@ -216,3 +216,16 @@ def test_the_memory_of_a_container_is_its_limit(limit, tmp_path, monkeypatch):
     assert cores.total_memory() == 1_000_000
     (tmp_path / limit).write_text("max\n")
     assert cores.total_memory() == cores.physical_memory()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("1", 1), ("2,1", 2), ("", 4), ("0", 4), ("many", 4), ("9", 4), (None, 4)]
+)
+def test_the_default_number_of_threads_respects_openmps_limit(monkeypatch, given, expected):
+    """joblib sets OMP_NUM_THREADS in its worker processes."""
+    monkeypatch.setattr(cores, "all_cores", lambda: 4)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if given is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", given)
+    assert cores.thread_count(None) == expected
+    assert cores.thread_count(3) == 3

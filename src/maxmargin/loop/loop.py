@@ -229,6 +229,8 @@ class Loop:
         began = time.perf_counter()
         found = self.pending.certified()
         assert found is not None
+        if self.problem.immediate and found.certificate.only_rounding and not found.certificate.meets(self.limits.tol):
+            found = self.pending.tightened(found)
         if self.learn is not None:
             self.learn(self.problem, self.run.state, found)
         self.certifying = time.perf_counter() - began

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.rows import Rows, count_rows
+from maxmargin.data.rows import Dense, Rows, count_rows
 from maxmargin.data.take import take
 from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.kernels.functions import Kernel, kernel_metadata, kernel_of
+from maxmargin.kernels.points import few_of, points_of
 from maxmargin.kernels.support_vectors import SupportVectors, check_places, check_widens, picked_vectors, vectors_of
 from maxmargin.kernels.tiles import combination
 from maxmargin.loop.outcome import Outcome
@@ -31,6 +32,7 @@ from maxmargin.system.tensor_file import write_tensors
 from maxmargin.system.threads import thread_count
 
 KIND = "kernel model"
+AT_ONCE = 1 << 22  # products of kernel values and coefficients that are computed in one matrix product
 
 
 @dataclass(eq=False)
@@ -94,14 +96,29 @@ class KernelModel(SupportVectors):
 
     def decide_pairs(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return decision values (n, number of pairs), positive for the first class of the pair."""
-        rows, threads = self.fitting(take(X)), thread_count(threads)
-        found, vectors = np.tile(self.b, (count_rows(rows), 1)), self.points()
+        rows, threads, vectors = self.fitting(take(X)), thread_count(threads), self.points()
+        if self.kernel.by_products and count_rows(rows) * len(self.support) * len(self.pairs) <= AT_ONCE:
+            many = points_of(self.around(rows))
+            if isinstance(many.rows, Dense) and isinstance(vectors.rows, Dense):
+                K = np.empty((len(many), len(vectors)))
+                self.kernel.fill(many, few_of(vectors), K)
+                return np.asarray(K @ self.coefficients + self.b)
+        found = np.tile(self.b, (count_rows(rows), 1))
         for part, many in self.parts(rows, threads):
             for c, own in enumerate(self.spans):
                 values = combination(self.kernel, many, vectors.part(own), self.dual_coef[:, own].T, threads)
                 for k, (i, j) in enumerate(self.pairs):
                     if c in (i, j):
                         found[part, k] += values[:, j - 1 if c == i else i]
+        return found
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """The coefficient of each support vector in each pair of classes, 0 for those of other classes."""
+        found, spans = np.zeros((len(self.support), len(self.pairs))), self.spans
+        for k, (i, j) in enumerate(self.pairs):
+            found[spans[i], k] = self.dual_coef[j - 1, spans[i]]
+            found[spans[j], k] = self.dual_coef[i, spans[j]]
         return found
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:

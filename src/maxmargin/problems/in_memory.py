@@ -26,6 +26,10 @@ class Offer(NamedTuple):
         """Certify the point."""
         return self.certify(self.problem, self.point)
 
+    def tightened(self, found: Any) -> Any:
+        """Return a certificate of the point with a smaller rounding bound than `found`, if there is one."""
+        return self.problem.tightened(self.point, found)
+
 
 class InMemory:
     """A problem with `rows` in memory. `summary` and `arrays` distinguish it from other problems with the same rows."""
@@ -45,6 +49,10 @@ class InMemory:
 
     def kept_aside(self, found: Any) -> Any:
         """Return the point itself: later points do not overwrite its arrays."""
+        return found
+
+    def tightened(self, point: Any, found: Any) -> Any:
+        """Return the certificate itself: its rounding bound is as small as it can be."""
         return found
 
     def fingerprint(self, solver: str, seed: int) -> dict[str, Any]:

@@ -100,6 +100,13 @@ class KernelProblem(InMemory):
 
         return Offer(kernel_certificate.certify_kernel, self, point)
 
+    def tightened(self, point: Any, found: Any) -> Any:
+        """Certify a point again, with a smaller rounding bound if there is one for the kernel."""
+        from maxmargin.problems import kernel_certificate  # it imports this module
+
+        tight = isinstance(self.kernel, Gaussian)
+        return kernel_certificate.certify_kernel(self, point, tight=True) if tight else found
+
     @property
     def convex(self) -> bool:
         """Whether the problem is convex, so that a lower objective is better: not if the kernel is indefinite."""

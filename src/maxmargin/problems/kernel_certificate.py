@@ -22,32 +22,21 @@ from maxmargin.problems.certificate import Certificate, Certified, Point
 from maxmargin.problems.kernel import Formulation, KernelProblem, best_offsets, bias_and_width, residuals
 from maxmargin.system.rounding import PAIRWISE, UNIT, additions_of_inner, gamma, inner
 
-SMALL_ROUNDING = 3e-10  # Of the objective: a larger rounding bound is tightened.
 LARGE_ROUNDING = 1e-7  # Of the objective: a larger primal rounding bound may be lowered by `stretched`.
 LONGEST = 1.0 + 1e-5  # The most by which w is scaled up: a tenth of the usual tolerance.
 NEGLIGIBLE = 1e-12  # Relative to the dual: a cost of correcting a sum that need not be made smaller.
 INDEFINITE = 1e-9  # Relative to Σ |c_i f_i|: a βᵀK′β further below 0 is not a rounding error.
 
 
-def certify_kernel(problem: KernelProblem, point: Point) -> Certified:
-    """Complete a dual point and certify it; w is the coefficient of each row. Large rounding bounds are tightened."""
+def certify_kernel(problem: KernelProblem, point: Point, tight: bool = False) -> Certified:
+    """Complete a dual point and certify it; w is the coefficient of each row. With `tight`, rounding bounds are too."""
     assert point.alpha is not None
     beta = feasible(problem.formulation, point.alpha)
     c = problem.coefficients(beta)
-    f = problem.sums(c)
-    found = certified_at(problem, beta, c, f, problem.score_errors(c))
-    if found.certificate.rounding <= SMALL_ROUNDING * abs(found.certificate.primal):
-        return found
-    return certified_at(problem, beta, c, f, problem.score_errors(c, tight=True))
-
-
-def certified_at(
-    problem: KernelProblem, beta: np.ndarray, c: np.ndarray, f: np.ndarray, errors: np.ndarray
-) -> Certified:
-    """Certify β with its coefficients c and its scores f, whose errors are bounded by `errors`."""
-    formulation, F = problem.formulation, problem.forces(f)
+    f, formulation = problem.sums(c), problem.formulation
+    F = problem.forces(f)
     offsets = best_offsets(formulation, F)
-    errors = 2.0 * errors  # this evaluation and the one in `predict`
+    errors = 2.0 * problem.score_errors(c, tight)  # this evaluation and the one in `predict`
     sizes = np.abs(c)
     size, half_norm = inner(sizes, np.abs(f)), 0.5 * inner(c, f)
     if problem.kernel.definite is None and 2.0 * half_norm < -INDEFINITE * size:

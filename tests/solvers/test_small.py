@@ -1,0 +1,82 @@
+"""The solvers for small problems: exact at the end, and quick to end where float64 leaves nothing to gain."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris
+from sklearn.preprocessing import scale
+
+import maxmargin
+from maxmargin.data.take import take
+from maxmargin.kernels.functions import Gaussian
+from maxmargin.problems.formulations import nu_svc, nu_svr
+from maxmargin.problems.kernel import KernelProblem
+from maxmargin.solvers.small.smo import SmallSmo, arrays_of, moved
+
+rng = np.random.default_rng(3)
+iris = load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("make", [nu_svr, nu_svc])
+def test_newton_steps_keep_the_sums_of_both_groups(make, seed):
+    """Sums that drift make β infeasible, and a run that asks for a smaller gap would never end."""
+    own = np.random.default_rng(seed)
+    X, C = own.normal(size=(9, 1)), np.full(9, 180.0)
+    y = np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
+    formulation = nu_svr(own.normal(size=9), C, 0.9) if make is nu_svr else nu_svc(y, C, 0.5)
+    problem = KernelProblem(take(X), Gaussian(3.0), formulation)
+    state = SmallSmo().start(problem)
+    state.target = 0.0
+    moved(arrays_of(problem), state, 20_000)
+    for g, wanted in enumerate(formulation.sums):
+        assert np.sum(state.beta[formulation.group == g]) == pytest.approx(wanted, rel=1e-13)
+
+
+@pytest.mark.parametrize("gamma", [1e-9, 1e-5, 1e-1, 1e3])
+@pytest.mark.parametrize("C", [1e6, 1e8, 1e10])
+def test_a_huge_C_ends_after_a_few_certificates(C, gamma):
+    X, y = scale(iris[0]), iris[1]
+    with np.errstate(all="ignore"):
+        result = maxmargin.train(X, y, kernel="gaussian", C=C, gamma=gamma)
+    assert all(len(part.history) < 30 for part in result.parts)
+    assert result.status.name in ("CONVERGED", "ROUNDING")
+    separable = result.parts[0]  # setosa against versicolor
+    assert separable.certificate.relative_gap < 1e-3 if gamma < 1e-8 else separable.status.name == "CONVERGED"
+
+
+@pytest.mark.parametrize("task", ["classify", "regress", "novelty"])
+def test_both_kernel_solvers_find_the_same_objective(task):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300] / 16.0, y[:300]
+    found = [
+        maxmargin.train(X, None if task == "novelty" else y, task=task, kernel="gaussian", solver=solver, tol=1e-6)
+        for solver in ("small_smo", "smo")
+    ]
+    small, large = (result.certificate for result in found)
+    assert small.dual <= large.primal
+    assert large.dual <= small.primal
+    assert [result.solver for result in found] == ["small_smo", "smo"]
+
+
+def test_pairs_of_shuffled_classes_are_those_of_scikit_learn():
+    """The shared kernel matrix is sorted by class; support vectors and decisions are in the order of the rows."""
+    from sklearn.svm import SVC
+
+    order = rng.permutation(len(iris[1]))
+    X, y = iris[0][order], np.array(["c", "a", "b"])[iris[1][order]]
+    ours, theirs = maxmargin.SVC(tol=1e-8).fit(X, y), SVC(tol=1e-8).fit(X, y)
+    assert ours.support_.tolist() == theirs.support_.tolist()
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("intercept_scaling", [None, 2.0])
+def test_several_threads_give_the_same_bits(loss, intercept_scaling):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600], y[:600]
+    one, two = (
+        maxmargin.LinearSVC(loss=loss, intercept_scaling=intercept_scaling, n_jobs=jobs).fit(X, y) for jobs in (1, 2)
+    )
+    assert np.array_equal(one.coef_, two.coef_)
+    assert np.array_equal(one.intercept_, two.intercept_)
