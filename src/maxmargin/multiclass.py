@@ -90,7 +90,10 @@ def solve_all(
             limits = next(shares)
         if limits.max_seconds is not None:
             limits = replace(limits, max_seconds=limits.max_seconds * min(workers, count - part))
-        own = replace(run, limits=limits, callback=callback, keeping=own_file(run.keeping, part, count))
+        keeping = own_file(run.keeping, part, count)
+        own = run
+        if limits is not run.limits or callback is not run.callback or keeping is not run.keeping:
+            own = replace(run, limits=limits, callback=callback, keeping=keeping)
         outcome = own.solve(problem, None if starts is None else starts[part])
         outcomes[part] = outcome if kept is None else kept(part, problem, outcome)
 

@@ -70,28 +70,30 @@ def examples_of(X: Any, y: Any, task: str, threads: int) -> Examples:
     """Build examples from arrays."""
     if y is None and task != "novelty":
         raise DataError("y is missing: give one label for each row of X")
-    return replace(labelled(take_unseen(X), y, task, "y", threads), names=frame_names(X))
+    return labelled(take_unseen(X), y, task, "y", threads, frame_names(X))
 
 
 def examples_in(files: Files, task: str) -> Examples:
     """Read examples from files."""
     rows, labels = files.read()
-    return replace(labelled(rows, labels, task, files.name, files.threads), names=files.column_names)
+    return labelled(rows, labels, task, files.name, files.threads, files.column_names)
 
 
-def labelled(rows: Rows, labels: Any, task: str, name: str, threads: int) -> Examples:
+def labelled(
+    rows: Rows, labels: Any, task: str, name: str, threads: int, names: Sequence[str] | None = None
+) -> Examples:
     """Build examples for a task. The values of the rows are checked only if a squared norm is not finite."""
     squares = squared_norms(rows, threads)
     if not np.all(np.isfinite(squares)):
         check_finite(rows)
     if task == "classify":
         classes, codes = encode(labels, count_rows(rows), name)
-        return Examples(rows, squares, classes, codes)
+        return Examples(rows, squares, classes, codes, names=names)
     if not count_rows(rows):
         raise DataError("X has 0 rows: there is nothing to train on")
     if task == "novelty":
-        return Examples(rows, squares)
-    return Examples(rows, squares, targets=numbers_of(labels, count_rows(rows), name))
+        return Examples(rows, squares, names=names)
+    return Examples(rows, squares, targets=numbers_of(labels, count_rows(rows), name), names=names)
 
 
 def numbers_of(labels: Any, n: int, name: str) -> np.ndarray:

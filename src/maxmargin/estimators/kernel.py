@@ -25,12 +25,13 @@ class KernelEstimator(Estimator):
     kernel matrix is computed by one call, and `_inputs` keeps the training examples for predictions.
     """
 
+    kernel: Any
     support_vectors_: Any
     _inputs: Any = None
 
     def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
         """Return X, or X and y, checked as by scikit-learn; X is a kernel matrix if the kernel is given other data."""
-        kernel, self._inputs = self.get_params(deep=False)["kernel"], None
+        kernel, self._inputs = self.kernel, None
         if issparse(X) and isinstance(kernel, str) and kernel == "precomputed":
             raise TypeError("Sparse precomputed kernels are not supported: pass K.toarray()")
         if not callable(kernel) or is_matrix(X):

@@ -26,6 +26,7 @@ OF_THE_KERNEL = ("support_", "n_support_", "support_vectors_", "dual_coef_", "in
 class Classifier(ClassifierMixin, KernelEstimator):
     """The base class of SVC and NuSVC: one problem for each pair of classes."""
 
+    probability: Any
     one_class_left: ClassVar[str] = "Invalid input - all samples with positive weights belong to the same class"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -65,7 +66,7 @@ class Classifier(ClassifierMixin, KernelEstimator):
         for name in OF_THE_KERNEL:  # from an earlier fit
             self.__dict__.pop(name, None)
         model: Any = self.result_.model
-        self._calibrated = bool(has_sigmoids(self.get_params(deep=False)["probability"]))
+        self._calibrated = bool(has_sigmoids(self.probability))
         self.classes_, self.n_iter_ = model.classes, iterations(self.result_)
         if not isinstance(model, KernelModel):
             return
@@ -384,6 +385,7 @@ class NuSVC(Classifier):
     ['same', 'other']
     """
 
+    probability: Any
     one_class_left: ClassVar[str] = (
         "specified nu is infeasible, since all samples with positive weights are of one class"
     )

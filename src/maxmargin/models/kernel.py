@@ -19,7 +19,7 @@ from maxmargin.data.rows import Dense, Rows, count_rows
 from maxmargin.data.take import take
 from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.kernels.functions import Kernel, kernel_metadata, kernel_of
-from maxmargin.kernels.points import few_of, points_of
+from maxmargin.kernels.points import Points, few_of
 from maxmargin.kernels.support_vectors import SupportVectors, check_places, check_widens, picked_vectors, vectors_of
 from maxmargin.kernels.tiles import combination
 from maxmargin.loop.outcome import Outcome
@@ -32,7 +32,7 @@ from maxmargin.system.tensor_file import write_tensors
 from maxmargin.system.threads import thread_count
 
 KIND = "kernel model"
-AT_ONCE = 1 << 22  # products of kernel values and coefficients that are computed in one matrix product
+AT_ONCE = 1 << 17  # kernel values of examples and support vectors that are computed at once: 1 MB
 
 
 @dataclass(eq=False)
@@ -97,29 +97,27 @@ class KernelModel(SupportVectors):
     def decide_pairs(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return decision values (n, number of pairs), positive for the first class of the pair."""
         rows, threads, vectors = self.fitting(take(X)), thread_count(threads), self.points()
-        if self.kernel.by_products and count_rows(rows) * len(self.support) * len(self.pairs) <= AT_ONCE:
-            many = points_of(self.around(rows))
-            if isinstance(many.rows, Dense) and isinstance(vectors.rows, Dense):
-                K = np.empty((len(many), len(vectors)))
-                self.kernel.fill(many, few_of(vectors), K)
-                return np.asarray(K @ self.coefficients + self.b)
-        found = np.tile(self.b, (count_rows(rows), 1))
+        found, few = np.tile(self.b, (count_rows(rows), 1)), count_rows(rows) * len(vectors) <= AT_ONCE
         for part, many in self.parts(rows, threads):
+            K = self.values_at_once(many, vectors) if few and self.kernel.by_products else None
             for c, own in enumerate(self.spans):
-                values = combination(self.kernel, many, vectors.part(own), self.dual_coef[:, own].T, threads)
+                coefficients = self.dual_coef[:, own].T
+                if K is not None:
+                    values = K[:, own] @ coefficients
+                else:
+                    values = combination(self.kernel, many, vectors.part(own), coefficients, threads)
                 for k, (i, j) in enumerate(self.pairs):
                     if c in (i, j):
                         found[part, k] += values[:, j - 1 if c == i else i]
         return found
 
-    @property
-    def coefficients(self) -> np.ndarray:
-        """The coefficient of each support vector in each pair of classes, 0 for those of other classes."""
-        found, spans = np.zeros((len(self.support), len(self.pairs))), self.spans
-        for k, (i, j) in enumerate(self.pairs):
-            found[spans[i], k] = self.dual_coef[j - 1, spans[i]]
-            found[spans[j], k] = self.dual_coef[i, spans[j]]
-        return found
+    def values_at_once(self, many: Points, vectors: Points) -> np.ndarray | None:
+        """Return the kernel of all examples and support vectors, if both are dense: one call for few of them."""
+        if not (isinstance(many.rows, Dense) and isinstance(vectors.rows, Dense)):
+            return None
+        K = np.empty((len(many), len(vectors)))
+        self.kernel.fill(many, few_of(vectors), K)
+        return K
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return decision values: (n,) for two classes, positive for the second; (n, k) for more.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -110,9 +110,12 @@ class KernelTask:
         """Spread the coefficients of an outcome over all rows. For ν-SVC, divide them by ρ, as LIBSVM does."""
         rho = -outcome.width if self.settings.nu is not None else 1.0
         scale = 1.0 / rho if rho > 0.0 else 1.0
-        w, alpha = np.zeros(len(self.weights)), np.zeros(len(self.weights))
+        w, alpha = np.zeros((2, len(self.weights)))
         w[members], alpha[members] = scale * outcome.w, scale * np.abs(outcome.alpha)
-        return replace(outcome, w=w, b=scale * outcome.b, alpha=alpha, width=0.0)
+        return Outcome(
+            w, scale * outcome.b, alpha, outcome.certificate, outcome.status, outcome.epochs, outcome.seconds,
+            outcome.history,
+        )  # fmt: skip
 
 
 def share(everything: KernelProblem, problem: KernelProblem, places: Any) -> None:

@@ -197,5 +197,5 @@ def fit_examples(data: Examples, settings: Settings) -> Result:
     )  # fmt: skip
     if settings.approximation is not None:
         return fit_features(data, kernel, settings.approximation, settings)
-    weights = counts * data.class_weights(settings.class_weight)
+    weights = counts if settings.class_weight is None else counts * data.class_weights(settings.class_weight)
     return explained(fit_kernel(data, kernel, weights, settings), data)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.solvers.small.factors import factorise, solve_factored
-from maxmargin.solvers.small.newton_steps import margins
-from maxmargin.system.compiled import compiled_search, kernel
+from maxmargin.solvers.small.factors import factorise, margins, solve_factored, weighted_products
+from maxmargin.system.compiled import compiled_search, summing
 
 MOST_STEPS = 60
 TO_BOUND = 0.995  # A step goes at most this fraction of the way to the nearest bound.
@@ -42,18 +41,14 @@ def minimise_hinge(A, y, C, r, start, target, v, alpha):
             total = -r[j] * v[j]
             for i in range(n):
                 total += y[i] * alpha[i] * A[j, i]
-                scaled[i] = theta[i] * A[j, i]
             g[j] = total
             size += 0.5 * r[j] * v[j] * v[j]
             off += abs(total * v[j])
-            for k in range(j + 1):
-                total = 0.0
-                for i in range(n):
-                    total += scaled[i] * A[k, i]
-                H[j, k] = total
-            H[j, j] += r[j]
         if mu + off <= target * size:
             return count
+        weighted_products(A, theta, n, scaled, H)
+        for j in range(p):
+            H[j, j] += r[j]
         factorise(H, p)
         direction(A, y, H, g, theta, c, scaled, step, da)
         speed = 1.0
@@ -87,7 +82,7 @@ def minimise_hinge(A, y, C, r, start, target, v, alpha):
     return MOST_STEPS
 
 
-@kernel
+@summing
 def direction(A, y, L, g, theta, c, scaled, step, da):
     """Solve for the step of v and the step da of α, with the factor L of the matrix."""
     for i in range(c.size):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import exp, log1p
 
-from maxmargin.solvers.small.factors import factorise, solve_factored
+from maxmargin.solvers.small.factors import factorise, margins, solve_factored, weighted_products
 from maxmargin.system.compiled import compiled_sums, kernel
 
 SQUARED_HINGE, LOGISTIC = 0, 1
@@ -42,13 +42,9 @@ def minimise(A, y, C, r, loss, most, v, m, of_features, of_examples, B, H, place
             for q in range(size):
                 B[j, q] = A[j, places[q]]
                 total += pull[q] * B[j, q]
-                scaled[q] = bend[q] * B[j, q]
             g[j], step[j] = total, total
-            for k in range(j + 1):
-                total = 0.0
-                for q in range(size):
-                    total += scaled[q] * B[k, q]
-                H[j, k] = total
+        weighted_products(B, bend, size, scaled, H)
+        for j in range(p):
             H[j, j] += r[j]
         factorise(H, p)
         solve_factored(H, p, step)
@@ -65,18 +61,6 @@ def minimise(A, y, C, r, loss, most, v, m, of_features, of_examples, B, H, place
             v[j] += t * step[j]
         margins(A, y, v, m)
     return -1
-
-
-@kernel
-def margins(A, y, v, m):
-    """Write y_i ⟨a_i, v⟩ to m."""
-    for i in range(m.size):
-        m[i] = 0.0
-    for j in range(v.size):
-        for i in range(m.size):
-            m[i] += v[j] * A[j, i]
-    for i in range(m.size):
-        m[i] *= y[i]
 
 
 @compiled_sums
