@@ -32,11 +32,14 @@ LOWER_TARGET = 0.1  # Each further call lowers it by this factor.
 LEAST_TARGET = 1e-13  # A gap this small by the solver's own sums is exact up to their rounding: there is no next step.
 WORK = 100_000_000  # Values of K visited by the pair steps of one call: a tenth of a second.
 STEP_COST = 1000  # Cost of a pair step beside the values it visits, in values: its part of the Newton steps.
-# Where an interior-point method is possible, pair steps get as much time as it would take: about as many steps as the
-# square of the number of columns. With many examples for each column it comes first.
-LEAST_PAIR_STEPS = 500
+# Where an interior-point method is possible, it comes first with at least LEAST_EXAMPLES examples and few columns or
+# many examples for each. Else pair steps get about as much time as it would take. Measured on 100 to 2,000 examples of
+# generated data, breast cancer and digits.
+LEAST_EXAMPLES = 200
+FEW_COLUMNS = 40
 EXAMPLES_PER_COLUMN = 30
-LEAST_EXAMPLES = 500
+LEAST_PAIR_STEPS = 500
+PAIR_STEPS = 0.2  # For each pair of columns.
 LEAST_PROGRESS = 0.1  # A call that does not lower the gap to this fraction ends the run: another solver may do better.
 NOTHING = np.zeros(0)
 
@@ -108,9 +111,9 @@ class SmallSmo:
         rows = None if len(state.v) else rows_of(problem)
         if rows is not None:
             columns, n = rows.A.shape
-            if n >= max(EXAMPLES_PER_COLUMN * columns, LEAST_EXAMPLES):
+            if interior_first(n, columns):
                 return interior(problem, state, rows)
-            most = min(most, max(columns**2, LEAST_PAIR_STEPS))
+            most = min(most, max(int(PAIR_STEPS * columns**2), LEAST_PAIR_STEPS))
         before, arrays = state.estimate, arrays_of(problem)
         if len(state.v):
             state.F = -arrays.q - arrays.K @ state.beta
@@ -135,6 +138,11 @@ class SmallSmo:
         if len(state.v):
             return Point(*split(problem, state.v), alpha)
         return Point(problem.dense.T @ state.beta, problem.bias_square * float(np.sum(state.beta)), alpha)
+
+
+def interior_first(n: int, columns: int) -> bool:
+    """Whether an interior-point method is expected to take less time than pair steps."""
+    return n >= LEAST_EXAMPLES and (columns <= FEW_COLUMNS or n >= EXAMPLES_PER_COLUMN * columns)
 
 
 def moved(arrays: Arrays, state: PairState, most: int) -> tuple[float, int]:
@@ -191,6 +199,7 @@ def arrays_of(problem: Any) -> Arrays:
         )  # fmt: skip
     K, y = problem.gram, problem.y
     ends = problem.C * y
-    K = K + problem.bias_square if problem.bias_square else K
+    if problem.bias_square:
+        K = problem.of_rows(f"gram + {problem.bias_square}", lambda _: problem.gram + problem.bias_square)
     group = np.zeros(problem.n, dtype=np.intp)
     return Arrays(K, np.minimum(ends, 0.0), np.maximum(ends, 0.0), -y, group, int(problem.bias == "free"), 0.0)
