@@ -31,6 +31,13 @@ class Ranges(NamedTuple):
         return np.asarray(np.maximum(np.abs(self.least), np.abs(self.most)))
 
     @property
+    def all_near(self) -> bool:
+        """Whether even the smallest spread shows that no column is far from 0: a quick test."""
+        with np.errstate(over="ignore"):
+            spread = float((self.most - self.least).min(initial=np.inf))
+        return FAR_RATIO * spread > max(float(self.most.max(initial=0.0)), -float(self.least.min(initial=0.0)))
+
+    @property
     def far(self) -> np.ndarray:
         """A mask of the columns that are far from 0."""
         return self.far_by(FAR_RATIO)
@@ -59,8 +66,7 @@ def centre_of(rows: Rows) -> np.ndarray | None:
     if count_rows(rows) == 0:
         return None
     ranges = ranges_of(rows)
-    far = ranges.far
-    if not np.any(far):
+    if ranges.all_near or not np.any(far := ranges.far):
         return None
     return np.where(far, middle_of(ranges, rows.values.dtype), 0.0)
 

@@ -193,7 +193,7 @@ def fit_examples(data: Examples, settings: Settings) -> Result:
     counts = checked_weights(settings.weights, np.zeros(data.n))
     kernel = find_kernel(
         settings.kernel or "linear", data.rows, gamma=settings.gamma, sigma=settings.sigma, degree=settings.degree,
-        coef0=settings.coef0, weights=counts,
+        coef0=settings.coef0, weights=None if settings.weights is None else counts,
     )  # fmt: skip
     if settings.approximation is not None:
         return fit_features(data, kernel, settings.approximation, settings)

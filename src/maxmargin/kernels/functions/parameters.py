@@ -57,6 +57,9 @@ def checked_degree(degree: Any) -> int:
 def variance_of(rows: Rows, weights: np.ndarray | None = None) -> float:
     """Return the variance of all values, including zeros that are not stored; a weight of 2 counts as two rows."""
     n, d = count_rows(rows), count_columns(rows)
+    if isinstance(rows, Dense) and weights is None and n * d:
+        mean = float(rows.values.sum(dtype=np.float64)) / (n * d)
+        return float(np.square(rows.values - mean, dtype=np.float64).sum()) / (n * d)
     weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     total = float(np.sum(weights)) * d
     if not total > 0.0:
