@@ -36,6 +36,7 @@ ROWS_A_PAIR = 500  # the same for pairs that are solved on their whole kernel ma
 # mnist (classification) and on generated regressions, from 100 to 4,000 rows, C = 1 and 100.
 MOST_MATRIX_ROWS = 1300
 MOST_REGRESSION_ROWS = 200
+MOST_SHARED = 200 * 2.0**20  # bytes of a kernel matrix that pairs share: up to 5,000 rows it takes less time, measured
 FEW_COLUMNS = 100  # features up to which an interior-point method takes less time than either, for C-SVC
 WHY_SMALL = "few examples: sequential minimal optimisation on the whole kernel matrix, in one compiled call"
 WHY = "sequential minimal optimisation, in batches of pairs that share kernel rows"
@@ -46,8 +47,10 @@ def fit_kernel(data: Examples, kernel: Kernel, weights: np.ndarray, settings: Se
     balanced = settings.bias == "free" and settings.task != "novelty"
     centre = kernel_centre(kernel, data.rows, balanced=balanced)
     rows = data.rows if centre is None else shifted(data.rows, centre)
-    order = order_of(data, settings) if data.n <= MOST_ROWS and is_small(data, settings, kernel) else None
-    task = KernelTask(settings, rows, kernel, weights, settings.thread_count, checked_cache(settings.cache), order)
+    cache = checked_cache(settings.cache)
+    shares = shares_matrix(data.n, cache) and is_small(data, settings, kernel)
+    order = order_of(data, settings) if shares else None
+    task = KernelTask(settings, rows, kernel, weights, settings.thread_count, cache, order)
     name, why = choice(data, task, settings)
     solver = find_solver(name, settings.options, kernel=True)
     train = classifier if settings.task == "classify" else function
@@ -89,6 +92,11 @@ def is_small(data: Examples, settings: Settings, kernel: Kernel) -> bool:
         return True
     counts = np.bincount(data.codes) if settings.task == "classify" else [data.n]
     return int(np.sum(np.sort(counts)[-2:])) <= MOST_MATRIX_ROWS
+
+
+def shares_matrix(n: int, cache: float | None) -> bool:
+    """Whether the kernel matrix of all rows is small, or fits the cache."""
+    return n <= MOST_ROWS or 8.0 * n * n <= min(MOST_SHARED if cache is None else cache, MOST_SHARED)
 
 
 def order_of(data: Examples, settings: Settings) -> np.ndarray:
