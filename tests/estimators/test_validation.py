@@ -73,12 +73,25 @@ def test_nearly_as_many_classes_as_rows_warn():
         maxmargin.LinearSVC().fit(X, np.arange(30) * 3)
 
 
-@pytest.mark.parametrize("labels", [y.astype(np.int8), y.astype(np.uint64), y > 0, y.astype(np.float32), y - 10**12])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        y.astype(np.int8), y.astype(np.uint64), y > 0, y.astype(np.float32), y - 10**12,
+        (60 * y).astype(np.uint8), np.uint64(2**64 - 5) + y.astype(np.uint64),
+    ],
+)  # fmt: skip
 def test_labels_of_every_number_type_keep_their_type(labels):
     fitted = maxmargin.LinearSVC().fit(X, labels)
     assert fitted.classes_.dtype == labels.dtype
     assert fitted.classes_.tolist() == np.unique(labels).tolist()
     assert set(fitted.predict(X).tolist()) <= set(labels.tolist())
+
+
+def test_labels_whose_range_exceeds_their_type_are_told_apart():
+    labels = np.tile(np.array([-100, 100, 0], dtype=np.int8), 40)
+    fitted = maxmargin.LinearSVC().fit(np.tile(X, (4, 1)), labels)
+    assert fitted.classes_.tolist() == [-100, 0, 100]
+    assert fitted.classes_.dtype == np.int8
 
 
 @pytest.mark.parametrize("values", [X, X.astype(np.float32)])

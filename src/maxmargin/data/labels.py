@@ -48,9 +48,10 @@ def close_numbers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     least = y.min()
     if int(y.max()) - int(least) > CLOSE * len(y):
         return None
-    places = (y - least).astype(np.intp)
+    wide = y if y.dtype.kind == "u" else y.astype(np.int64)  # the range of int8 labels may exceed int8
+    places = (wide - least).astype(np.intp)
     found = np.flatnonzero(np.bincount(places))
-    return found.astype(y.dtype) + least, found.searchsorted(places)
+    return found.astype(y.dtype) + least, found.searchsorted(places)  # the sum is right even if `found` wraps around
 
 
 def check_length(y: Any, n: int) -> np.ndarray:

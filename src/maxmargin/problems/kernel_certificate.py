@@ -48,9 +48,10 @@ def certify_kernel(problem: KernelProblem, point: Point, tight: bool = False) ->
         dual, dual_rounding = -np.inf, 0.0
     if formulation.kind == "C-SVC" and primal_rounding > LARGE_ROUNDING * abs(primal):
         longer = 1.0 + 3.0 * float(errors.max())
-        other = stretched(formulation, f, offsets, errors, half_norm, off, longer)
-        if longer <= LONGEST and other[0] < primal:
-            (primal, primal_rounding), c, offsets = other, longer * c, longer * offsets
+        if longer <= LONGEST:
+            other = stretched(formulation, f, offsets, errors, half_norm, off, longer)
+            if other[0] < primal:
+                (primal, primal_rounding), c, offsets = other, longer * c, longer * offsets
     b, width = bias_and_width(offsets)
     certificate = Certificate(primal, dual, primal_rounding, dual_rounding, problem.scale)
     return Certified(c, b, beta, certificate, f, width)
