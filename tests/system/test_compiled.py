@@ -26,3 +26,28 @@ def nested(term):
 def test_code_for_a_tuple_from_outside_the_package_is_not_cached(term, covered, wrap):
     value = wrap(term(np.ones(2), np.zeros(2)))
     assert is_covered((numba.float64, numba.typeof(value))) == covered
+
+
+def test_two_processes_that_compile_at_once_do_not_mix_up_their_machine_code(tmp_path, monkeypatch):
+    """Both read the index of the cache before either has written to it, and write their code last."""
+    from maxmargin.system import compiled as module
+
+    monkeypatch.setattr(module, "cache_folder", lambda: str(tmp_path))
+    first, second, third = (module.compiled(weighted_mean) for _ in range(3))
+    files, late = [one._cache._cache_file for one in (first, second)], []
+    for one in files:
+        monkeypatch.setattr(one, "_load_index", dict)
+    monkeypatch.setattr(files[0], "_save_data", lambda name, data: late.append((name, data)))
+    assert first(np.ones(3)) == 1.0
+    assert second(np.full(3, 2.0, dtype=np.float32)) == 2.0
+    monkeypatch.undo()
+    for name, data in late:
+        files[0]._save_data(name, data)
+    assert third(np.full(3, 2.0, dtype=np.float32)) == 2.0
+
+
+def weighted_mean(values):
+    total = 0.0
+    for k in range(values.size):
+        total += values[k]
+    return total / values.size

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import sys
 import tempfile
@@ -42,6 +43,7 @@ def compiled(function: Callable[..., Any], freedom: set[str] | None = None) -> C
     options = {"error_model": "numpy", "fastmath": freedom or False, "cache": bool(folder) and has_file(function)}
     try:
         kernel = numba.njit(nogil=True, **options)(function)
+        name_uniquely(kernel._cache)
         kernel._cache = Forgiving(kernel._cache)
         return kernel  # type: ignore[no-any-return]
     finally:
@@ -94,6 +96,17 @@ def has_file(function: Callable[..., Any]) -> bool:
     """Whether the source of `function` is in a file, or a notebook that Numba knows; else its cache would refuse it."""
     name = function.__code__.co_filename
     return Path(name).exists() or "ipykernel" in name
+
+
+def name_uniquely(cache: Any) -> None:
+    """Give each file of machine code a name that no other process uses.
+
+    Numba numbers them. Two processes that compile the same function for different types at the same time would both
+    take the next number, and the index would name the machine code of other types.
+    """
+    files = getattr(cache, "_cache_file", None)
+    if files is not None:
+        files._data_name = lambda number: files._data_name_pattern.format(number=secrets.randbits(63))
 
 
 class Forgiving:
