@@ -22,10 +22,10 @@ from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.saving import Keeping
 from maxmargin.loop.solve import check_keeping, solve
 from maxmargin.loop.stopping import Limits
+from maxmargin.loop.succession import Succession
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import WITHOUT_WEIGHT, Problem, check_both_classes
 from maxmargin.solvers.base import Solver
-from maxmargin.status import Status
 from maxmargin.system.overwriting import check_replaces_checkpoint
 from maxmargin.system.threads import blas_on_one_thread, in_turn, on_threads
 
@@ -34,8 +34,7 @@ from maxmargin.system.threads import blas_on_one_thread, in_turn, on_threads
 class Run:
     """The solver, limits and other settings with which each problem of a training is solved.
 
-    `fallback` returns the solver that goes on with a problem if `solver` stalls before the tolerance is met. Its steps
-    are not kept in the checkpoint.
+    `succession` decides whether another solver goes on with a problem before the tolerance is met.
     """
 
     solver: Solver
@@ -44,24 +43,13 @@ class Run:
     callback: Callback | None = None
     interrupt: Event | None = None
     keeping: Keeping = field(default_factory=Keeping)
-    fallback: Callable[[Any], Solver] | None = None
+    succession: Succession | None = None
 
     def solve(self, problem: Any, warm: Point | None = None) -> Outcome:
         """Solve one problem, from `warm` if given."""
-        outcome = self.solve_by(self.solver, self.limits, problem, warm, self.keeping)
-        if outcome.status is not Status.STALLED or self.fallback is None:
-            return outcome
-        there = Point(outcome.w, outcome.b, outcome.alpha)
-        left = self.limits.after(outcome.seconds)
-        again = self.solve_by(self.fallback(problem), left, problem, there, Keeping())
-        epochs, seconds = outcome.epochs + again.epochs, outcome.seconds + again.seconds
-        return replace(again, epochs=epochs, seconds=seconds, history=[*outcome.history, *again.history])
-
-    def solve_by(self, solver: Solver, limits: Limits, problem: Any, warm: Point | None, keeping: Keeping) -> Outcome:
-        """Solve one problem by this solver."""
         return solve(
-            problem, solver, limits, seed=self.seed, callback=self.callback, interrupt=self.interrupt,
-            keeping=keeping, warm=warm,
+            problem, self.solver, self.limits, seed=self.seed, callback=self.callback, interrupt=self.interrupt,
+            keeping=self.keeping, warm=warm, succession=self.succession,
         )  # fmt: skip
 
 

@@ -96,6 +96,16 @@ def together(model: Model, parts: Sequence[Outcome], solver: str, why: str) -> R
     )
 
 
+def with_changes(why: str, parts: Sequence[Outcome]) -> str:
+    """Return the reason for the choice of a solver, and the solvers that went on in mid-run, if any did."""
+    changed = [part.solvers for part in parts if len(part.solvers) > 1]
+    if not changed:
+        return why
+    first, then = changed[0][0], sorted({" and then ".join(names[1:]) for names in changed})
+    where = f" for {len(changed)} of {len(parts)} classes" if len(parts) > 1 else ""
+    return f"{why}; began with {first}; its gap shrank too slowly{where}, went on with {' or '.join(then)}"
+
+
 def worst(parts: Sequence[Outcome]) -> Status:
     """Return the worst status of the outcomes."""
     return max((part.status for part in parts), key=SEVERITY.index)

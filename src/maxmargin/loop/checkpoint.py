@@ -1,7 +1,8 @@
 """Checkpoints: a saved run with the state of the solver and of the random generator, the best point and the history.
 
 A checkpoint is one safetensors file, with arrays as tensors and the rest as JSON. It contains no code. It belongs to
-one problem, one solver and one seed, identified by a fingerprint; resuming another run from it is refused.
+one problem, one first solver and one seed, identified by a fingerprint; resuming another run from it is refused. It
+also holds the names of the solvers that went on with the run (`loop/succession.py`); the state is that of the last one.
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ from maxmargin.loop.checkpoint_checks import (
     check_state,
 )
 from maxmargin.loop.record import Reading, Record
+from maxmargin.loop.succession import Succession
 from maxmargin.problems.certificate import Certificate, Certified
 from maxmargin.solvers.base import Saves, Solver
 from maxmargin.system.overwriting import check_replaces, holds_something, kind_of_tensors
 from maxmargin.system.tensor_file import read_header, read_tensors, write_tensors
 
 KIND = "checkpoint"
-LOOP = ("next_certificate", "ask", "stale", "ended", "seconds")  # fields of RunState that belong to the loop
+LOOP = (
+    "next_certificate", "ask", "stale", "ended", "seconds", "earlier_visits", "first_record",
+)  # numbers in RunState that belong to the loop  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -47,10 +51,13 @@ class RunState:
     ended: str = ""
     seconds: float = 0.0
     history: list[Record] = field(default_factory=list)
+    solvers: tuple[str, ...] = ()  # the names of the solvers so far; the last one is running
+    earlier_visits: int = 0  # row visits of the solvers before the running one
+    first_record: int = 0  # place in the history where the running solver begins
 
 
 def save_run(path: Path, run: RunState, solver: Solver, problem: Any, identity: dict[str, Any]) -> None:
-    """Write the run atomically. The best model of a streamed run is left out: the next pass certifies a point anew."""
+    """Write the run atomically. Without rows in memory, the best model is left out: a pass certifies a point anew."""
     arrays, numbers = solver.saved(problem, run.state) if isinstance(solver, Saves) else parts_of(run.state)
     tensors = {f"state.{name}": value for name, value in arrays.items()}
     metadata: dict[str, Any] = {
@@ -59,10 +66,14 @@ def save_run(path: Path, run: RunState, solver: Solver, problem: Any, identity: 
         "rng": run.rng.bit_generator.state,
         "loop": {name: getattr(run, name) for name in LOOP},
         "history": [asdict(record) for record in run.history],
+        "solvers": list(run.solvers),
     }
-    if run.best and problem.immediate:
+    if run.best and problem.rows_at_hand:
         tensors |= {"best.w": run.best.w, "best.alpha": run.best.alpha}
-        metadata["best"] = {"b": run.best.b, "width": run.best.width, "certificate": asdict(run.best.certificate)}
+        metadata["best"] = {
+            "b": run.best.b, "width": run.best.width, "solver_rounding": run.best.solver_rounding,
+            "certificate": asdict(run.best.certificate),
+        }  # fmt: skip
     write_tensors(path, KIND, tensors, metadata)
 
 
@@ -73,15 +84,23 @@ def parts_of(state: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return arrays, {name: value for name, value in values.items() if name not in arrays}
 
 
-def load_run(path: Path, solver: Solver, problem: Any, identity: dict[str, Any]) -> RunState:
-    """Read a run. Refuse it if its problem, solver or seed differs, or if its parts do not match a fresh state."""
+def load_run(
+    path: Path, first: Solver, problem: Any, identity: dict[str, Any], succession: Succession | None = None
+) -> tuple[RunState, Solver]:
+    """Read a run that began with the solver `first`, and find the solver that was running.
+
+    Refuse it if its problem, solver or seed differs, or if its parts do not match a fresh state.
+    """
     tensors, metadata = read_tensors(path, KIND)
     with refusing(path):
         check_identity(path, metadata["identity"], identity)
+        solver, solvers = running_solver(path, first, problem, metadata["solvers"], succession)
         arrays = {name.removeprefix("state."): value for name, value in tensors.items() if name.startswith("state.")}
         numbers = metadata["state"]
         if isinstance(solver, Saves):
-            check_passes(arrays, numbers, float(problem.described.loss.dual_term(np.full(1, problem.described.C)).U[0]))
+            if not problem.immediate:
+                top = float(problem.described.loss.dual_term(np.full(1, problem.described.C)).U[0])
+                check_passes(arrays, numbers, top)
             state = solver.restored(problem, arrays, numbers)
         else:
             fresh = solver.start(problem)
@@ -89,17 +108,38 @@ def load_run(path: Path, solver: Solver, problem: Any, identity: dict[str, Any])
             state = type(fresh)(**arrays, **numbers)
         rng = np.random.default_rng()
         rng.bit_generator.state = metadata["rng"]
-        run = RunState(state, rng)
+        run = RunState(state, rng, solvers=solvers)
         check_loop(metadata["loop"], {name: getattr(run, name) for name in LOOP})
         run.history = [recall(record) for record in metadata["history"]]
-        if problem.immediate:
+        if problem.rows_at_hand:
             run.best = best_in(tensors, metadata, problem)
             if run.history and not run.best:
                 raise ValueError("it has certificates and no best model")
         run = replace(run, **metadata["loop"])
         if not problem.immediate:
             run.stale = 0  # the best model was not saved, so there is nothing to compare with
-        return run
+        if run.first_record > len(run.history):
+            raise ValueError(f"first_record is {run.first_record}")
+        return run, solver
+
+
+def running_solver(
+    path: Path, first: Solver, problem: Any, names: list[str], succession: Succession | None
+) -> tuple[Solver, tuple[str, ...]]:
+    """Return the last solver of a saved run and the names of all, by following the succession from the first one."""
+    solver = first
+    tried: tuple[str, ...] = (first.name,)
+    while succession is not None and len(tried) < len(names):
+        follower = succession.follower(problem, tried)
+        if follower is None:
+            break
+        solver, tried = follower, (*tried, follower.name)
+    if list(tried) != names:
+        raise FileError(
+            f"{path}: the checkpoint is of a run that went on with {names[-1]!r}: resume with solver='auto', "
+            "with which it began"
+        )
+    return solver, tried
 
 
 def best_in(tensors: dict[str, np.ndarray], metadata: dict[str, Any], problem: Any) -> Certified | None:
@@ -108,8 +148,11 @@ def best_in(tensors: dict[str, np.ndarray], metadata: dict[str, Any], problem: A
     if not best:
         return None
     check_objectives(best["certificate"])
-    certificate, width = Certificate(**best["certificate"]), float(best["width"])
-    found = Certified(tensors["best.w"], float(best["b"]), tensors["best.alpha"], certificate, width=width)
+    certificate, width, rounding = Certificate(**best["certificate"]), best["width"], best.get("solver_rounding", 0.0)
+    found = Certified(
+        tensors["best.w"], float(best["b"]), tensors["best.alpha"], certificate, width=float(width),
+        solver_rounding=float(rounding),
+    )  # fmt: skip
     check_best(found.w, found.b, found.alpha, certificate, problem)
     return found
 
@@ -136,6 +179,15 @@ def check_own(path: Path, kind: str, identity: dict[str, Any]) -> None:
     check_replaces(path, f"a maxmargin {kind}", lambda file: kind_of_tensors(file) == kind)
     with refusing(path):
         check_identity(path, json.loads(read_header(path)["words"])["identity"], identity)
+
+
+def identity_in(path: Path) -> dict[str, Any]:
+    """Return the identity of the run in a checkpoint; empty if the file is none."""
+    if kind_of_tensors(path) != KIND:
+        return {}
+    with refusing(path):
+        found = json.loads(read_header(path)["words"])["identity"]
+        return found if isinstance(found, dict) else {}
 
 
 def check_identity(path: Path, theirs: dict[str, Any], mine: dict[str, Any]) -> None:

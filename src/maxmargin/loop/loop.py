@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.reduction import PassStoppedError
 from maxmargin.errors import DataError
 from maxmargin.loop.checkpoint import RunState, save_run
 from maxmargin.loop.clock import Clock
@@ -32,6 +33,7 @@ from maxmargin.loop.saving import Saving
 from maxmargin.loop.schedule import Schedule
 from maxmargin.loop.steps import Steps
 from maxmargin.loop.stopping import (
+    STALE_BEFORE_CHANGE,
     STALE_CERTIFICATES,
     STALE_ESTIMATES,
     STALE_PASSES,
@@ -40,7 +42,8 @@ from maxmargin.loop.stopping import (
     progressed,
     stuck,
 )
-from maxmargin.problems.certificate import Certificate, Certified, joined
+from maxmargin.loop.succession import FAR_FROM_OPTIMUM, Succession, epochs_left
+from maxmargin.problems.certificate import Certificate, Certified, Point, joined
 from maxmargin.problems.linear import Problem
 from maxmargin.problems.separation import verdict
 from maxmargin.solvers.base import Solver
@@ -58,7 +61,10 @@ Watch = Callable[[Record, Certified], Any]
 
 @dataclass(eq=False)
 class Loop:
-    """One call of `solve`. `run` holds the part that a checkpoint keeps."""
+    """One call of `solve`. `run` holds the part that a checkpoint keeps.
+
+    `solver` is the running solver; a `succession` may replace it by another in mid-run.
+    """
 
     problem: AnyProblem
     solver: Solver
@@ -70,10 +76,12 @@ class Loop:
     identity: dict[str, Any]
     watch: Watch | None = None
     warm: bool = False
+    succession: Succession | None = None
+    seed: int = 0
 
     def __post_init__(self) -> None:
         self.clock, self.saving = Clock(self.run.seconds), Saving(self.checkpoint)
-        self.certifying, self.learn = 0.0, getattr(self.solver, "learn", None)
+        self.certifying = 0.0
         self.shown, self.counted, self.rate = self.clock.started, 0, 0.0
         self.steps = Steps(self.problem, self.solver, self.run, self.limits.max_epochs)
         self.schedule = Schedule(self.problem, self.run, self.limits.tol, watched=self.watch is not None)
@@ -84,16 +92,27 @@ class Loop:
         """Passes over the data so far."""
         return self.steps.epochs
 
-    def go(self, seed: int) -> Outcome:
+    def go(self) -> Outcome:
         """Run to the end. NumPy's overflow warnings are off, because the certificate detects overflows."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"), closing(self.problem):
             status = self.begin()
-            with self.problem.opened(seed):
+            with self.problem.opened(self.seed):
                 while status is None:
-                    ended, beyond = self.steps.advance()
-                    status = beyond or self.look() or self.conclude(ended) or self.end_asked()
+                    status = self.take_a_step()
                     self.save(at_once=status is not None)
             return self.finish(status)
+
+    def take_a_step(self) -> Status | None:
+        """Advance, certify if a certificate is due, and return the reason to stop, if any."""
+        running = self.solver
+        try:
+            ended, status = self.steps.advance()
+        except PassStoppedError:  # asked to stop in the middle of a pass
+            return self.limits.reached(np.inf, 0.0, self.interrupt) or Status.INTERRUPTED
+        status = status or self.look()
+        if status is None and self.solver is running:
+            status = self.conclude(ended)
+        return status or self.end_asked()
 
     def begin(self) -> Status | None:
         """Return the reason not to begin, if any. A stream offers its current point: nothing is certified yet."""
@@ -109,6 +128,9 @@ class Loop:
         if self.warm:
             self.offer()
             self.run.history.append(self.certify())
+        elif self.run.history and self.run.best is None:  # the checkpoint does not hold the best model
+            self.offer()
+            self.certify()
         best = self.run.best
         if best and best.certificate.meets(self.limits.tol):
             return Status.CONVERGED
@@ -129,6 +151,8 @@ class Loop:
             run.best = replace(found, alpha=best.alpha, certificate=both)
         if ended is Status.STALLED and self.only_rounding:
             ended = Status.ROUNDING
+        if ended is Status.STALLED and self.change():
+            return None
         run.ended = ended.value
         return ended
 
@@ -149,9 +173,9 @@ class Loop:
         """Certify if a certificate is due, and return the reason to stop that it gives, if any."""
         if not self.problem.immediate:
             return self.look_at_stream()
-        if not self.schedule.due(self.epochs):
+        if not self.schedule.due(self.steps.own_epochs):
             return None
-        regular = self.schedule.plan_next(self.epochs)
+        regular = self.schedule.plan_next(self.steps.own_epochs)
         self.offer()
         return self.judge(self.certify(), regular)
 
@@ -187,6 +211,7 @@ class Loop:
             return Status.DIVERGED
         least = least_progress(record.best, self.limits.tol, self.solver_rounding)
         stuck = bool(run.history) and not progressed(run.history[-1].best, record.best, least)
+        stuck = stuck and not self.follower_progressed(record, least)
         run.stale = run.stale + regular if stuck else 0  # only regular ones count: others may be close together
         run.history.append(record)
         if self.callback and self.callback(record):
@@ -195,14 +220,59 @@ class Loop:
             return proved
         if record.best.meets(self.limits.tol):
             return Status.CONVERGED
-        return self.stuck(record)
+        status = self.stuck(record) or self.slow()
+        return None if status is Status.STALLED and self.change() else status
+
+    def follower_progressed(self, record: Record, least: float) -> bool:
+        """Whether a solver that went on makes progress of its own, although the best point is still an earlier one."""
+        own = self.run.history[self.run.first_record :]
+        if not self.run.first_record or not own:
+            return False
+        return progressed(own_best(own), own_best([*own, record]), least)
+
+    def slow(self) -> Status | None:
+        """Return STALLED if the gap shrinks so slowly that another solver should go on, or the run should end."""
+        run = self.run
+        if self.succession is None:
+            return None
+        left, gap = epochs_left(run.history[run.first_record :], self.limits.tol), run.history[-1].best.relative_gap
+        slow = self.succession.too_slow(self.problem, run.solvers, self.steps.own_epochs, left, gap)
+        return Status.STALLED if slow else None
+
+    @property
+    def follower(self) -> Solver | None:
+        """The solver that goes on if the running one stalls or is too slow."""
+        return self.succession.follower(self.problem, self.run.solvers) if self.succession else None
+
+    def change(self) -> bool:
+        """Go on with the next solver, from the best point unless that is far away. Return False if there is none."""
+        run, solver = self.run, self.follower
+        if solver is None:
+            return False
+        best = run.best
+        assert best is not None
+        self.solver = self.steps.solver = solver
+        run.solvers, run.earlier_visits = (*run.solvers, solver.name), run.earlier_visits + run.state.visited
+        far = self.problem.immediate and best.certificate.relative_gap > FAR_FROM_OPTIMUM
+        run.state = solver.start(self.problem, None if far else Point(best.w, best.b, best.alpha))
+        run.rng = np.random.default_rng(self.seed)
+        run.next_certificate, run.ask, run.stale, run.first_record = 1.0, np.inf, 0, len(run.history)
+        self.offer()
+        if self.problem.immediate:
+            run.history.append(self.certify())
+        return True
 
     def stuck(self, record: Record) -> Status | None:
         """Return the status if there has been no progress for too long."""
         patience = STALE_PASSES
         if self.problem.immediate:
             patience = STALE_ESTIMATES if self.schedule.has_estimate else STALE_CERTIFICATES
-        return stuck(record, self.run.stale, patience, self.limits.tol, self.solver_rounding)
+        stale, tol, noise = self.run.stale, self.limits.tol, self.solver_rounding
+        found = stuck(record, stale, patience, tol, max(noise, self.run.best.solver_rounding))  # type: ignore[union-attr]
+        if found is None and stale >= STALE_BEFORE_CHANGE and self.follower is not None:
+            early = stuck(record, stale, STALE_BEFORE_CHANGE, tol, noise)
+            return early if early is Status.STALLED else None  # rounding errors of a solver may hide its progress
+        return found
 
     def proof(self) -> Status | None:
         """Return the status of a proof that no solution exists. Tried when epochs double, and before CONVERGED."""
@@ -231,8 +301,8 @@ class Loop:
         assert found is not None
         if self.problem.immediate and found.certificate.only_rounding and not found.certificate.meets(self.limits.tol):
             found = self.pending.tightened(found)
-        if self.learn is not None:
-            self.learn(self.problem, self.run.state, found)
+        if (learn := getattr(self.solver, "learn", None)) is not None:
+            learn(self.problem, self.run.state, found)
         self.certifying = time.perf_counter() - began
         if self.run.best is None and lost(self.problem, found.certificate):
             self.run.best = self.at_the_start()
@@ -316,8 +386,16 @@ class Loop:
     def outcome(self, best: Certified, status: Status, history: list[Record]) -> Outcome:
         """Return the outcome of the run with this best point."""
         return Outcome(
-            best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.clock.seconds, history, best.width
-        )
+            best.w, best.b, best.alpha, best.certificate, status, self.epochs, self.clock.seconds, history, best.width,
+            self.run.solvers,
+        )  # fmt: skip
+
+
+def own_best(records: list[Record]) -> Certificate:
+    """Return the lowest primal and the highest dual objective of these records."""
+    lowest = min((record.certificate for record in records), key=lambda one: one.primal)
+    highest = max((record.certificate for record in records), key=lambda one: one.dual)
+    return joined(lowest, highest)
 
 
 def doublings(epochs: float) -> int:

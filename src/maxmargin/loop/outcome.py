@@ -26,6 +26,7 @@ class Outcome:
     seconds: float
     history: list[Record] = field(repr=False)
     width: float = 0.0  # with a kernel: see Certified
+    solvers: tuple[str, ...] = ()  # the names of the solvers of the run, in the order in which they ran
 
     @property
     def advice(self) -> str:

@@ -1,4 +1,4 @@
-"""Solve one problem with one solver: refuse bad pairings, resume from a checkpoint if asked, run the loop."""
+"""Solve one problem: refuse a solver that cannot, resume from a checkpoint if asked, run the loop."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from maxmargin.loop.loop import AnyProblem, Callback, Loop, Watch
 from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.saving import Keeping
 from maxmargin.loop.stopping import Limits
+from maxmargin.loop.succession import Succession
 from maxmargin.problems.certificate import Point
 from maxmargin.solvers import refusal
 from maxmargin.solvers.base import Solver
@@ -41,11 +42,13 @@ def solve(
     keeping: Keeping | None = None,
     warm: Point | None = None,
     watch: Watch | None = None,
+    succession: Succession | None = None,
 ) -> Outcome:
     """Run `solver` on `problem`, from `warm` if given, until the tolerance is met or the run ends for another reason.
 
     Setting `interrupt` ends the run: Ctrl-C sets it, and so does a callback that returns a true value.
-    `watch` is called with each record and its certified point, with the clock stopped.
+    `watch` is called with each record and its certified point, with the clock stopped. `succession` decides whether
+    another solver goes on in mid-run.
     """
     if problem.immediate and (reason := refusal(solver, problem)):
         raise RefusedError(reason)
@@ -55,10 +58,13 @@ def solve(
         check_own(keeping.checkpoint, KIND, identity)
     with blas_on_one_thread:  # BLAS threads, once woken, would slow our own threads down
         if keeping.checkpoint and keeping.resume and holds_something(keeping.checkpoint):
-            run = load_run(keeping.checkpoint, solver, problem, identity)
+            run, solver = load_run(keeping.checkpoint, solver, problem, identity, succession)
         else:
             rng = UNUSED if getattr(solver, "deterministic", False) else np.random.default_rng(seed)
-            run = RunState(solver.start(problem, warm), rng)
+            run = RunState(solver.start(problem, warm), rng, solvers=(solver.name,))
         interrupt, is_warm = interrupt or Event(), warm is not None and not run.history
-        loop = Loop(problem, solver, limits, run, callback, interrupt, keeping.checkpoint, identity, watch, is_warm)
-        return loop.go(seed)
+        loop = Loop(
+            problem, solver, limits, run, callback, interrupt, keeping.checkpoint, identity, watch, is_warm,
+            succession, seed,
+        )  # fmt: skip
+        return loop.go()

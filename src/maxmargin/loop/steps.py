@@ -22,7 +22,12 @@ class Steps:
 
     @property
     def epochs(self) -> float:
-        """Passes over the data so far."""
+        """Passes over the data so far, of all solvers of the run."""
+        return float((self.run.earlier_visits + self.run.state.visited) / max(self.problem.n, 1))
+
+    @property
+    def own_epochs(self) -> float:
+        """Passes over the data by the running solver."""
         return float(self.run.state.visited / max(self.problem.n, 1))
 
     def advance(self) -> tuple[Status | None, Status | None]:
@@ -35,7 +40,8 @@ class Steps:
             return self.solver.advance(problem, run.state, run.rng), None
         if not problem.immediate:  # streaming solvers take single dual steps, and count them
             assert isinstance(self.solver, Divisible)
-            return self.solver.advance_within(problem, run.state, run.rng, limit * problem.n), None
+            visits = limit * problem.n - run.earlier_visits
+            return self.solver.advance_within(problem, run.state, run.rng, visits), None
         if self.epochs == 0.0:
             return self.first_step(limit)
         state, numbers = copied(run.state), run.rng.bit_generator.state

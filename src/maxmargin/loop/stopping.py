@@ -18,6 +18,7 @@ from maxmargin.status import Status
 STALE_CERTIFICATES = 16  # Certificates without progress that end a run: at a spacing of 1.15, ten times the epochs.
 STALE_ESTIMATES = 6  # Certificates without progress, for a solver that estimates its gap, at a spacing of 1.5.
 STALE_PASSES = 24  # Certificates without progress, for streamed rows, whose passes are evenly spaced.
+STALE_BEFORE_CHANGE = 4  # Certificates without progress after which another solver goes on, if there is one.
 STALE_ROUNDING = 2  # Certificates without progress, if only rounding is left of the gap.
 LEAST_PROGRESS = 1e-4  # Relative decrease of the gap between two certificates that counts as progress.
 LEAST_PROGRESS_IN_ROUNDING = 0.1  # Relative decrease required if the solver's rounding errors move both objectives.

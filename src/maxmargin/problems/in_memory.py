@@ -35,6 +35,7 @@ class InMemory:
     """A problem with `rows` in memory. `summary` and `arrays` distinguish it from other problems with the same rows."""
 
     immediate = True  # a certificate is computed immediately
+    rows_at_hand = True  # a checkpoint holds the best model, which can be checked against the rows
     rows: Rows
     threads: int
     summary: Any

@@ -27,6 +27,7 @@ import numpy as np
 
 from maxmargin.data.columns import centre_of, shifted
 from maxmargin.data.passes import additions
+from maxmargin.data.preparation import SHIFTED_FROM
 from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, dense_of
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.kernels.functions import Linear
@@ -44,7 +45,6 @@ MAKING = RLock()  # held while an array that several problems share is made, so 
 BIASES = ("none", "regularised", "free")
 UNREGULARISED = "unregularised_"  # prefix of the loss name in the kind of a problem without regularisation
 WITHOUT_WEIGHT = "all weights of one class are zero: an SVM needs weighted examples of two classes"
-SHIFTED_FROM = 1e6  # ‖x‖: columns far from 0 are searched above it; below, a score of order 1 has ten correct digits.
 
 
 @dataclass(frozen=True, eq=False)

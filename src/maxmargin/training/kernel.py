@@ -16,6 +16,7 @@ from maxmargin.data.rows import count_columns, count_stored
 from maxmargin.kernels.functions import Kernel, Linear, kernel_centre
 from maxmargin.loop.interrupts import noticed
 from maxmargin.loop.outcome import Outcome
+from maxmargin.loop.succession import Fallback
 from maxmargin.models.kernel import kernel_model_of
 from maxmargin.models.kernel_function import kernel_function_of
 from maxmargin.multiclass import Pair, Run, by_class, pairs_of, solve_all
@@ -55,8 +56,8 @@ def fit_kernel(data: Examples, kernel: Kernel, weights: np.ndarray, settings: Se
     solver = find_solver(name, settings.options, kernel=True)
     train = classifier if settings.task == "classify" else function
     with noticed() as interrupt:
-        fallback = (lambda _: find_solver("smo", kernel=True)) if why == WHY_SMALL else None
-        run = Run(solver, settings.limits, int(settings.seed), settings.callback, interrupt, settings.keeping, fallback)
+        then = Fallback(find_solver("smo", kernel=True)) if why == WHY_SMALL else None
+        run = Run(solver, settings.limits, int(settings.seed), settings.callback, interrupt, settings.keeping, then)
         return train(data, task, run, centre, why)
 
 

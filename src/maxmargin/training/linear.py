@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.choose import ASKED, choose
+from maxmargin.choose import ASKED, Auto, choose
 from maxmargin.data.examples import Examples
 from maxmargin.data.labels import sides, signs
 from maxmargin.data.rows import count_columns
@@ -18,10 +18,9 @@ from maxmargin.loop.outcome import Outcome
 from maxmargin.multiclass import Run, each_against_rest, solve_all
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem, checked_weights, pose
-from maxmargin.results import Result, explained, joined, worst
+from maxmargin.results import Result, explained, joined, with_changes, worst
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import find_solver
-from maxmargin.solvers.base import Solver
 from maxmargin.system.budget import check_features
 from maxmargin.training.calibration import calibrated_linear
 
@@ -47,7 +46,7 @@ def fit_linear(data: Examples, settings: Settings, metadata: dict[str, Any]) -> 
     with noticed() as interrupt:
         run = Run(
             find_solver(name, settings.options), settings.limits, int(settings.seed), settings.callback, interrupt,
-            settings.keeping, second_choice if auto and name.startswith("small_") else None,
+            settings.keeping, Auto() if auto else None,
         )  # fmt: skip
         main = replace(run, limits=run.limits.after(0.0, part=0.5)) if settings.probability else run
         starts, workers = starts_of(settings.warm, problem, classes, C), workers_for(problem, name, len(problems))
@@ -59,7 +58,7 @@ def fit_linear(data: Examples, settings: Settings, metadata: dict[str, Any]) -> 
         **settings.summary(), "loss": settings.loss, "bias_scale": float(settings.bias_scale), "solver": name, "C": C,
         "n": problem.n, "d": problem.d, "nnz": problem.nnz, **metadata,
     }  # fmt: skip
-    result = joined(classes, codes, parts, name, why, training, problem.centre, sigmoids)
+    result = joined(classes, codes, parts, name, with_changes(why, parts), training, problem.centre, sigmoids)
     if folds:
         result.status = worst([*parts, *folds])
         result.seconds += sum(fold.seconds for fold in folds)
@@ -72,11 +71,6 @@ def workers_for(problem: Problem, solver: str, count: int) -> int:
     if count == 1 or not solver.startswith("small_") or problem.n * problem.d < VALUES_A_CLASS:
         return 1
     return min(count, problem.threads)
-
-
-def second_choice(problem: Problem) -> Solver:
-    """Return the solver that goes on where one for small problems stalls."""
-    return find_solver(choose(problem, small=False)[0])
 
 
 def weights_of(data: Examples, settings: Settings) -> np.ndarray | None:
