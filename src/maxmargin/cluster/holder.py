@@ -1,0 +1,148 @@
+"""The actor that holds the partitions of one worker, and runs passes over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.cluster.packing import Packed, shortened, unpack
+from maxmargin.cluster.partition import Partition
+from maxmargin.cluster.tree import Node, leaves, merged
+from maxmargin.data.columns import widened
+from maxmargin.data.memory_rows import MemoryRows
+from maxmargin.data.reduction import Part, Pass, RowFacts, Totals
+from maxmargin.data.rows import Csr, count_rows
+
+
+class Reply(NamedTuple):
+    """The answers of an actor, by partition, or the error that ended the call.
+
+    `rows` are the numbers of rows that were visited. Totals come as nodes of the tree in place of `answers`.
+    """
+
+    answers: dict[int, Any]
+    rows: dict[int, int]
+    nodes: dict[Node, list[tuple[Any, ...]]]
+    error: BaseException | None = None
+
+
+class CountRows:
+    """The pass that counts the rows which the other passes of a round have visited."""
+
+    vectors: Sequence[str] = ()
+
+    def totals(self) -> Totals:
+        """Return no rows."""
+        return (np.zeros(1, dtype=np.int64),)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        """Add the number of rows of a part."""
+        totals[0][0] += count_rows(part.rows)
+
+
+class Holder:
+    """Partitions in the memory of a worker, with their vectors. Its methods return a Reply and raise nothing."""
+
+    def __init__(
+        self, partitions: Sequence[Partition], count: int, vectors: dict[int, dict[str, np.ndarray]], d: int | None
+    ) -> None:
+        from distributed import get_worker
+
+        self.count, self.cancelled = count, -1
+        threads = get_worker().state.nthreads
+        self.faults = {one.number: one.fault for one in partitions if one.fault is not None}
+        self.executors = {one.number: one.executor(threads) for one in partitions if one.fault is None}
+        for number, saved in vectors.items():
+            if number in self.executors:
+                self.executors[number].vectors.update({name: values.copy() for name, values in saved.items()})
+        if d is not None:
+            self.widen_all(d)
+
+    async def cancel(self, turn: int) -> None:
+        """Stop all calls up to number `turn`. A coroutine, so that it runs beside the thread of the actor."""
+        self.cancelled = max(self.cancelled, turn)
+
+    def reduce(self, turn: int, packed: Packed, numbers: Sequence[int]) -> Reply:
+        """Run passes over some partitions; sum those that are neighbours in the tree."""
+
+        def run() -> Reply:
+            passes: list[Pass] = [*unpack(packed), CountRows()]
+            totals, rows = dict[int, list[Totals]](), dict[int, int]()
+            for number in numbers:
+                *totals[number], counted = self.executors[number].reduce(passes, lambda: turn <= self.cancelled)
+                rows[number] = int(counted[0][0])
+            nodes = merged(leaves(totals), self.count)
+            return Reply({}, rows, {node: shortened(sums) for node, sums in nodes.items()})
+
+        return answered(run)
+
+    def facts(self, turn: int, numbers: Sequence[int]) -> Reply:
+        """Return the sizes of each partition and whether it is sparse, or its fault."""
+        return answered(lambda: Reply({number: self.facts_of(number) for number in numbers}, {}, {}))
+
+    def facts_of(self, number: int) -> tuple[RowFacts, bool, str] | BaseException:
+        """Return the sizes of a partition, whether it is sparse and the type of its labels, or its fault."""
+        if number in self.faults:
+            return self.faults[number]
+        executor = self.executors[number]
+        if isinstance(executor, MemoryRows):
+            return executor.facts, isinstance(executor.rows, Csr), executor.labels.dtype.kind
+        return (
+            executor.facts,
+            isinstance(executor.sample(1, np.random.default_rng(0)).rows, Csr),
+            (executor.facts.classes.dtype.kind),
+        )
+
+    def widen(self, turn: int, d: int, numbers: Sequence[int]) -> Reply:
+        """Give sparse rows in memory d columns."""
+
+        def run() -> Reply:
+            self.widen_all(d)
+            return Reply(dict.fromkeys(numbers), {}, {})
+
+        return answered(run)
+
+    def widen_all(self, d: int) -> None:
+        """Give sparse rows in memory d columns."""
+        for executor in self.executors.values():
+            if isinstance(executor, MemoryRows) and isinstance(executor.rows, Csr):
+                executor.rows = widened(executor.rows, d)
+
+    def sample(self, turn: int, sizes: dict[int, tuple[int, int]], numbers: Sequence[int]) -> Reply:
+        """Return a Part of each partition, of the given size, drawn with the given seed."""
+
+        def draw(number: int) -> Part:
+            size, seed = sizes[number]
+            return self.executors[number].sample(size, np.random.default_rng(seed))
+
+        return answered(lambda: Reply({number: draw(number) for number in numbers}, {}, {}))
+
+    def keep(self, turn: int, name: str, copy: str, numbers: Sequence[int]) -> Reply:
+        """Copy a vector of each partition."""
+        return answered(lambda: Reply({number: self.executors[number].keep(name, copy) for number in numbers}, {}, {}))
+
+    def vector(self, turn: int, name: str, numbers: Sequence[int]) -> Reply:
+        """Return a vector of each partition."""
+        return answered(
+            lambda: Reply({number: np.asarray(self.executors[number].vector(name)) for number in numbers}, {}, {})
+        )
+
+    def put(self, turn: int, name: str, values: dict[int, np.ndarray], numbers: Sequence[int]) -> Reply:
+        """Replace a vector of each partition."""
+
+        def run() -> Reply:
+            for number in numbers:
+                np.copyto(self.executors[number].vector(name), values[number])
+            return Reply(dict.fromkeys(numbers), {}, {})
+
+        return answered(run)
+
+
+def answered(run: Callable[[], Reply]) -> Reply:
+    """Return the reply of a call; an error is part of the reply, so that it differs from the loss of the worker."""
+    try:
+        return run()
+    except Exception as error:
+        return Reply({}, {}, {}, error)

@@ -1,0 +1,177 @@
+"""Rows of Dask collections, files and delayed blocks, as partitions on the workers. Nothing is pulled to the client."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.cluster.cluster_rows import ClusterRows
+from maxmargin.cluster.connection import check_workers, within
+from maxmargin.cluster.origin import Blocks, FileParts, Origin
+from maxmargin.data.collections import is_blocks, is_collection
+from maxmargin.data.files import is_file
+from maxmargin.data.open_source import files_of
+from maxmargin.errors import ClusterError, DataError, FileError, MaxmarginError
+
+TIMEOUT = 600.0  # seconds: longer than the 300 s after which a scheduler gives up a silent worker
+
+
+def rows_on_cluster(
+    X: Any, y: Any = None, weights: Any = None, client: Any = None, *, timeout: float = TIMEOUT, **how: Any
+) -> ClusterRows:
+    """Return the rows of a Dask collection, of files or of delayed blocks as an Executor.
+
+    `how` are the options for files: label, zero_based, on_bad_line.
+    """
+    check_workers(client, timeout)
+    return ClusterRows(client, origin_of(X, y, weights, client, timeout, how), timeout)
+
+
+def origin_of(X: Any, y: Any, weights: Any, client: Any, timeout: float, how: dict[str, Any]) -> Origin:
+    """Return where the partitions come from."""
+    if is_file(X):
+        if weights is not None:
+            raise DataError("weights are not for files on a cluster: give a Dask data frame or delayed blocks")
+        return file_parts(X, y, client, timeout, how)
+    if is_blocks(X):
+        if y is not None or weights is not None:
+            raise DataError("X holds delayed blocks (X, y) or (X, y, weights): leave y and weights out")
+        return Blocks([(*block, None)[:3] for block in X])
+    if not is_collection(X):
+        raise DataError(
+            f"X is a {type(X).__name__} in this process: leave client out, or make it a Dask array by "
+            "dask.array.from_array(X, chunks=...)"
+        )
+    return Blocks(aligned(X, y, weights))
+
+
+def aligned(X: Any, y: Any, weights: Any) -> list[tuple[Any, Any, Any]]:
+    """Return the blocks of X, y and weights, one of each for every partition."""
+    if hasattr(X, "columns"):
+        names = [name for name in (y, weights) if isinstance(name, str)]
+        for name in names:
+            if name not in list(X.columns):
+                known = ", ".join(map(str, list(X.columns)[:8]))
+                raise DataError(f"X has no column {name!r}: its columns are {known}")
+        y, weights = (X[given] if isinstance(given, str) else given for given in (y, weights))
+        X = X.drop(columns=names) if names else X
+    if y is None:
+        raise DataError("y is missing: give a Dask array or series, or the name of a column of X")
+    X = row_blocks(X)
+    rows = blocks_of(X)
+    return [
+        (one, label, weight)
+        for one, label, weight in zip(
+            rows, like(X, y, "y", len(rows)), like(X, weights, "weights", len(rows)), strict=True
+        )
+    ]
+
+
+def row_blocks(X: Any) -> Any:
+    """Return an array whose blocks have all columns."""
+    if not hasattr(X, "columns") and X.ndim == 2 and X.numblocks[1] > 1:
+        return X.rechunk({1: -1})
+    return X
+
+
+def blocks_of(collection: Any) -> list[Any]:
+    """Return the blocks of a collection as delayed objects."""
+    found = collection.to_delayed()
+    return list(np.asarray(found, dtype=object).ravel()) if isinstance(found, np.ndarray) else list(found)
+
+
+def like(X: Any, y: Any, name: str, count: int) -> Sequence[Any]:
+    """Return the blocks of y, cut at the same rows as those of X."""
+    if y is None:
+        return [None] * count
+    if not is_collection(y):
+        return pieces(X, np.asarray(y), name)
+    if hasattr(y, "columns") and getattr(y, "ndim", 1) == 2:
+        y = y[next(iter(y.columns))] if len(y.columns) == 1 else y
+    if hasattr(y, "rechunk") and known(y) and sizes_of(X) is not None and y.chunks[0] != sizes_of(X):
+        if sum(y.chunks[0]) != sum(sizes_of(X) or ()):
+            raise DataError(
+                f"{name} has {sum(y.chunks[0])} entries, but X has {sum(sizes_of(X) or ())} rows: give one each"
+            )
+        y = y.rechunk({0: sizes_of(X)})
+    elif hasattr(y, "divisions") and divisions_of(X) not in (None, divisions_of(y)) and divisions_of(y) is not None:
+        y = y.repartition(divisions=divisions_of(X))
+    found = blocks_of(y)
+    if len(found) != count:
+        raise DataError(f"{name} has {len(found)} partitions, but X has {count}: cut both at the same rows")
+    return found
+
+
+def pieces(X: Any, y: np.ndarray, name: str) -> list[np.ndarray]:
+    """Return the parts of an array in this process that belong to the blocks of X."""
+    sizes = sizes_of(X)
+    if sizes is None:
+        raise DataError(f"{name} is no Dask collection, and the partitions of X have unknown sizes: make {name} one")
+    if len(y) != sum(sizes):
+        raise DataError(f"{name} has {len(y)} entries, but X has {sum(sizes)} rows: give one for each row")
+    return np.split(y, np.cumsum(sizes)[:-1])
+
+
+def known(array: Any) -> bool:
+    """Whether the sizes of all chunks of an array are known."""
+    return not np.isnan(np.array(array.chunks[0], dtype=float)).any()
+
+
+def sizes_of(X: Any) -> tuple[int, ...] | None:
+    """Return the number of rows of each block, None if unknown: data frames do not tell."""
+    return tuple(X.chunks[0]) if hasattr(X, "chunks") and known(X) else None
+
+
+def divisions_of(X: Any) -> tuple[Any, ...] | None:
+    """Return the index values at which a data frame is cut, None if unknown."""
+    found = getattr(X, "divisions", None)
+    return None if found is None or any(value is None for value in found) else tuple(found)
+
+
+def file_parts(X: Any, y: Any, client: Any, timeout: float, how: dict[str, Any]) -> FileParts:
+    """Return files as partitions, after a check that every worker can see them."""
+    paths = seen_by_all(X, client, timeout)
+    labels: list[Any] = [None] * len(paths)
+    if y is not None:
+        if not is_file(y):
+            raise DataError("y of files on a cluster must name files, one for each file of X")
+        labels = list(seen_by_all(y, client, timeout))
+        if len(labels) != len(paths):
+            raise DataError(f"y names {len(labels)} files, X {len(paths)}: give one file of labels for each")
+    workers = within(client, timeout, client.scheduler.ncores)
+    given = [{**how, "y": label} for label in labels]
+    return FileParts(paths, given, -(-len(paths) // max(len(workers), 1)))
+
+
+def seen_by_all(given: Any, client: Any, timeout: float) -> list[Path]:
+    """Return the files that match; raise if one of them is not visible to all workers."""
+    absolute = [str(Path(one).absolute()) for one in ([given] if isinstance(given, (str, os.PathLike)) else given)]
+    found: dict[str, Any] = within(client, timeout, client._run, files_there, absolute, on_error="return")
+    seen: dict[str, list[Path]] = {}
+    for worker, paths in found.items():
+        if isinstance(paths, BaseException):
+            raise ClusterError(f"worker {worker}: {paths}")
+        seen[worker] = paths
+    every = sorted({path for paths in seen.values() for path in paths})
+    if not every:
+        raise FileError(f"{absolute[0]}: no worker finds such a file: put it where all workers can read it")
+    for path in every:
+        for worker, paths in sorted(seen.items()):
+            if path not in paths:
+                raise FileError(f"{path}: worker {worker} cannot read it, others can: put it where all workers can")
+    order: Callable[[Path], int] = {path: k for k, path in enumerate(next(iter(seen.values())))}.__getitem__
+    return sorted(every, key=order)
+
+
+def files_there(given: list[str]) -> list[Path]:
+    """Return the files that exist on this worker, of those named or matched by a pattern."""
+    found: list[Path] = []
+    for one in given:
+        with suppress(MaxmarginError):
+            found += [path for path in files_of(one) if os.access(path, os.R_OK)]
+    return found

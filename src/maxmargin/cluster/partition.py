@@ -1,0 +1,109 @@
+"""One partition of the rows, checked on the worker that computes it.
+
+A fault is returned and not raised: the client names the partition, and the worker's log stays free of tracebacks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.file_rows import FileRows
+from maxmargin.data.files import Files
+from maxmargin.data.labels import check_length, plain
+from maxmargin.data.memory_rows import MemoryRows
+from maxmargin.data.rows import Rows, count_rows
+from maxmargin.data.take import read_only, take
+from maxmargin.errors import DataError, MaxmarginError
+from maxmargin.system.budget import Budget
+
+STREAMED_SHARE = 0.5  # part of a worker's memory for its partitions: the rest is Dask's, and that of the solver
+
+
+@dataclass(eq=False)
+class Partition:
+    """Rows with labels and weights; or files that are too large for memory; or a fault."""
+
+    number: int
+    rows: Rows | None = None
+    labels: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    files: Files | None = None
+    fault: MaxmarginError | None = None
+
+    def executor(self, threads: int) -> MemoryRows | FileRows:
+        """Return the executor of this partition."""
+        if self.files is not None:
+            return FileRows(self.files.source, self.files.budget, threads=threads)
+        assert self.rows is not None
+        assert self.labels is not None
+        return MemoryRows(self.rows, self.labels, self.weights, threads)
+
+
+def from_blocks(number: int, X: Any, y: Any, weights: Any = None) -> Partition:
+    """Return a partition of blocks in memory."""
+    try:
+        rows = take(X)
+        n = count_rows(rows)
+        return Partition(number, rows, labels_of(y, n), weights_of(weights, n))
+    except MaxmarginError as error:
+        return Partition(number, fault=placed(error, f"partition {number}"))
+
+
+def from_file(number: int, path: Path, how: dict[str, Any], share: int) -> Partition:
+    """Return a partition of one file. If it exceeds the memory of its share of the worker, it is streamed."""
+    try:
+        files = Files(path, memory=memory_of_worker(share), **how)
+        files.check()
+        if files.too_large() and files.y is None:
+            return Partition(number, files=files)
+        rows, labels = files.read()
+        return Partition(number, rows, labels_of(labels, count_rows(rows)))
+    except MaxmarginError as error:
+        return Partition(number, fault=placed(error, f"partition {number}"))
+    except OSError as error:
+        return Partition(number, fault=DataError(f"partition {number}: {path}: {error.strerror or error}"))
+
+
+def memory_of_worker(share: int) -> Budget | None:
+    """Return the memory for one of `share` partitions of a worker; None if the worker has no limit."""
+    from distributed import get_worker
+
+    limit = get_worker().memory_manager.memory_limit
+    return None if not limit else Budget(int(STREAMED_SHARE * limit / max(share, 1)))
+
+
+def labels_of(y: Any, n: int) -> np.ndarray:
+    """Return one label for each row: numbers, or text."""
+    if y is None:
+        raise DataError("y is missing: give one label for each row of X")
+    y = check_length(y, n)
+    y = plain(y) if y.dtype.kind in "OT" and n else y
+    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        place = int(np.argmin(np.isfinite(y)))
+        raise DataError(f"y[{place}] is {y[place]}: every example needs a label")
+    return read_only(y)
+
+
+def weights_of(weights: Any, n: int) -> np.ndarray | None:
+    """Return one finite weight ≥ 0 for each row; None if there are none."""
+    if weights is None:
+        return None
+    try:
+        found = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"weights are not numbers ({error}): give one number for each row") from error
+    if found.shape != (n,):
+        raise DataError(f"weights have shape {found.shape}, but X has {n} rows: give one number for each row")
+    wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    if wrong.size:
+        raise DataError(f"weights[{wrong[0]}] is {found[wrong[0]]}: a weight must be a finite number, 0 or above")
+    return read_only(found)
+
+
+def placed(error: MaxmarginError, place: str) -> MaxmarginError:
+    """Return the error with its place in front."""
+    return type(error)(f"{place}: {error}")

@@ -1,0 +1,77 @@
+"""Training a linear classifier on the rows of a Dask cluster."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+
+from maxmargin.choose import ASKED
+from maxmargin.cluster.cluster_rows import ClusterRows
+from maxmargin.cluster.connection import connected
+from maxmargin.cluster.intake import rows_on_cluster
+from maxmargin.data.files import is_file
+from maxmargin.errors import RefusedError
+from maxmargin.loop.interrupts import postponed
+from maxmargin.problems.losses import find_loss
+from maxmargin.results import Result
+from maxmargin.settings.parameters import is_given
+from maxmargin.settings.settings import Settings
+from maxmargin.solvers import PASS_SOLVERS, find_pass_solver
+from maxmargin.solvers.passes.newton import LARGEST_MATRIX
+from maxmargin.training.by_passes import PassTask, fit_by_passes
+
+NOT_THERE = ("kernel", "probability", "expand", "memory", "nu")  # parameters that need all rows on one machine
+SMOOTH = "rows on a cluster, a smooth loss: Newton steps, one for each round"
+WIDE = "rows on a cluster, a smooth loss and many features: quasi-Newton steps, one for each round"
+HINGE = "rows on a cluster: Newton steps on a smoothed hinge loss, one for each round"
+
+
+def fit_on_cluster(settings: Settings) -> Result:
+    """Train on a cluster. Workers that are started for it are stopped before a signal ends the process."""
+    check_on_cluster(settings)
+    began = time.perf_counter()
+    how = (
+        {name: getattr(settings, name) for name in ("label", "zero_based", "on_bad_line")}
+        if is_file(settings.X)
+        else {}
+    )
+    with postponed(), connected(settings.client, settings.timeout) as client:
+        rows = rows_on_cluster(settings.X, settings.y, settings.weights, client, timeout=settings.timeout, **how)
+        with closing(rows):
+            return trained(rows, settings, began)
+
+
+def trained(rows: ClusterRows, settings: Settings, began: float) -> Result:
+    """Train on rows that are on the workers."""
+    name, why = choose_on_cluster(rows, settings)
+    loading = time.perf_counter() - began
+    method = find_pass_solver(name, settings.options)
+    described = {"partitions": rows.origin.count, "workers": len({actor.worker for actor in rows.actors})}
+    identity = {"partitions": [one.n for one in rows.partition_facts], "squares": rows.facts.squares}
+    task = PassTask(rows, settings, settings.limits.after(loading), method, why, identity, described=described)
+    result = fit_by_passes(task)
+    result.seconds += loading
+    result.model.training.update(rounds=rows.rounds, bytes_sent=rows.sent, bytes_received=rows.received)
+    return result
+
+
+def choose_on_cluster(rows: ClusterRows, settings: Settings) -> tuple[str, str]:
+    """Return the name of the solver and the reason."""
+    if settings.solver != "auto":
+        return settings.solver, ASKED
+    if not find_loss(settings.loss).smooth:
+        return "second_order", HINGE
+    return ("newton", SMOOTH) if rows.facts.d <= LARGEST_MATRIX else ("lbfgs", WIDE)
+
+
+def check_on_cluster(settings: Settings) -> None:
+    """Refuse settings that need all rows on one machine."""
+    if settings.task != "classify":
+        raise RefusedError(f"task={settings.task!r} is not for a cluster: leave client out")
+    for name in NOT_THERE:
+        if is_given(name, settings.values[name]):
+            raise RefusedError(f"{name} is not for a cluster: leave it out, or train without client")
+    if settings.solver not in ("auto", *PASS_SOLVERS):
+        raise RefusedError(
+            f"{settings.solver} is not for a cluster: take solver='auto', or one of {', '.join(PASS_SOLVERS)}"
+        )
