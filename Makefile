@@ -27,7 +27,8 @@ imports: .venv/ready-dev
 	$(BIN)/lint-imports
 
 tests: .venv/ready-dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --ignore tests/cluster
+	$(BIN)/python -m pytest tests/cluster
 
 $(BENCHMARKS): bench-%: .venv/ready-bench
 	$(BIN)/python benchmarks/$*.py --write benchmarks/results/$*.md

@@ -40,6 +40,7 @@ _HOMES = {
     "FileError": "maxmargin.errors",
     "ParameterError": "maxmargin.errors",
     "RefusedError": "maxmargin.errors",
+    "ClusterError": "maxmargin.errors",
     "CheckpointWarning": "maxmargin.errors",
 }
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from maxmargin.data.files import read as read
     from maxmargin.data.files import write as write
     from maxmargin.errors import CheckpointWarning as CheckpointWarning
+    from maxmargin.errors import ClusterError as ClusterError
     from maxmargin.errors import DataError as DataError
     from maxmargin.errors import FileError as FileError
     from maxmargin.errors import MaxmarginError as MaxmarginError

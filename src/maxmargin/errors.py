@@ -21,5 +21,9 @@ class FileError(MaxmarginError):
     """A file cannot be read or written, is truncated, or is of another kind."""
 
 
+class ClusterError(MaxmarginError):
+    """A cluster cannot be reached, is not fit for training, or was lost."""
+
+
 class CheckpointWarning(UserWarning):
     """A checkpoint could not be written; training continues without it."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.collections import is_on_cluster
 from maxmargin.data.rows import count_stored
 from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.loop.interrupts import noticed, sharing
@@ -54,6 +55,8 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
             f"or train(..., solver={solver!r}) for each C"
         )
     settings = settings_of("path", X, options)
+    if settings.client is not None or is_on_cluster(X):
+        raise RefusedError("path holds the rows in memory: on a cluster, train(..., client=...) for each C")
     if settings.uses_kernel:
         raise ParameterError("path is for linear models: add approx='nystrom' to the kernel, or train for each C")
     values, threads = checked(Cs), settings.thread_count

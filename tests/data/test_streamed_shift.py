@@ -135,7 +135,7 @@ def test_a_class_that_was_stopped_before_it_knew_the_centre_decides_as_it_did(tm
     convert(open_source(tmp_path / "rows.svm"), convert_to)
     found, answers = streamed.find_shift, [None]
     monkeypatch.setattr(streamed, "find_shift", lambda *given: answers.pop() if answers else found(*given))
-    result = maxmargin.train(convert_to, max_epochs=200, **SAME)
+    result = maxmargin.train(convert_to, max_epochs=200, options={"go_on": False}, **SAME)
     assert result.parts[0].certificate.primal == np.inf
     assert result.certificate.primal == np.inf
     values = X @ result.parts[0].w + result.parts[0].b - result.model.centre @ result.parts[0].w

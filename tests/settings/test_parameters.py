@@ -30,7 +30,7 @@ WRONG = {
     "approx": "taylor", "components": -1, "landmarks": "nearest", "solver": "magic", "options": [1], "tol": 0.0,
     "max_seconds": -1.0, "max_epochs": 0, "seed": -1, "threads": 0, "callback": 3, "resume": 1, "force": "no",
     "warm": 3, "memory": "lots", "label": 3, "zero_based": 1, "on_bad_line": "nonsense", "kernel": "magic",
-    "checkpoint": "no/checkpoint/here",
+    "checkpoint": "no/checkpoint/here", "client": "nowhere", "timeout": -1.0,
 }  # fmt: skip
 MISPLACED = [
     ({"gamma": 0.5}, "gamma needs a kernel: add kernel='gaussian'"),
@@ -66,6 +66,7 @@ MISPLACED = [
     ({"options": {"batch": 2}}, "options needs a solver by name"),
     ({"force": True}, "force needs checkpoint=PATH"),
     ({"resume": True}, "resume needs checkpoint=PATH"),
+    ({"timeout": 10.0}, "timeout is for a cluster: add client= (--cluster)"),
     ({"memory": "1GB"}, "memory is for files, and X is none"),
     ({"label": "y"}, "label is for files, and X is none"),
     ({"zero_based": True}, "zero_based is for files, and X is none"),

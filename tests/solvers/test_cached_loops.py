@@ -290,7 +290,7 @@ def test_more_memory_is_never_too_little(n, d, more):
         ({"options": {"speed": 2}}, "has no option 'speed'"),
         ({"C": np.inf}, "C=inf is not for files"),
         ({"kernel": "gaussian"}, "kernel is not for files"),
-        ({"weights": np.ones(6000)}, "weights is not for files"),
+        ({"weights": np.ones(6000)}, "cached_loops has no weights"),
     ],
 )
 def test_what_cannot_be_is_refused(file, options, message):

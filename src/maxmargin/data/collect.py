@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from maxmargin.data.rows import Csr, Dense, Rows
@@ -26,13 +28,18 @@ def collect(source: Source, budget: Budget | None = None) -> tuple[Rows, np.ndar
     parts = [block.rows for block in blocks]
     if len({part.values.shape[1:] for part in parts}) > 1 or len({type(part) for part in parts}) > 1:
         raise DataError(f"{source.name}: the blocks have rows of different forms")
+    return stacked(parts), labels
+
+
+def stacked(parts: Sequence[Rows], d: int = 0) -> Rows:
+    """Return the rows of several parts of the same form as one; sparse rows get at least d columns."""
     if isinstance(parts[0], Dense):
-        return Dense(np.concatenate([part.values for part in parts])), labels
+        return Dense(np.concatenate([part.values for part in parts]))
     sparse = [part for part in parts if isinstance(part, Csr)]
     ends = np.cumsum([0, *(part.indptr[-1] for part in sparse)])
-    d = max(part.d for part in sparse)
+    d = max(d, *(part.d for part in sparse))
     kind = np.int32 if max(d, int(ends[-1])) < 2**31 else np.int64
     indptr = np.concatenate([[0], *(part.indptr[1:] + end for part, end in zip(sparse, ends[:-1], strict=True))])
     values = np.concatenate([part.values for part in sparse])
     indices = np.concatenate([part.indices for part in sparse])
-    return Csr(values, indices.astype(kind, copy=False), indptr.astype(kind), d), labels
+    return Csr(values, indices.astype(kind, copy=False), indptr.astype(kind), d)

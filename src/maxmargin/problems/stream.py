@@ -57,6 +57,7 @@ class Stream:
     """Passes over the rows of a streamed problem, within a memory budget."""
 
     immediate = False  # a certificate is complete at the end of a pass
+    rows_at_hand = False  # a checkpoint does not hold the best model: the next pass certifies it
     bounded = False  # an α with Σ α_i y_i ≠ 0 has no finite certificate
     convex = zero_is_feasible = True
 

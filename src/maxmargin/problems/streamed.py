@@ -20,31 +20,25 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.expand import Expansion
-from maxmargin.data.far_columns import Shift, first_far
+from maxmargin.data.far_columns import Shift
 from maxmargin.data.labels import show
 from maxmargin.data.passes import add_combination, scores
+from maxmargin.data.preparation import Preparation, shift_of
 from maxmargin.data.rows import (
     Rows,
     count_columns,
-    count_rows,
-    count_stored,
     longest_row,
-    part_of_rows,
-    row_lengths,
 )
 from maxmargin.data.source import Source
 from maxmargin.errors import DataError, FileError
-from maxmargin.problems.bounded_sums import DualSums, dual_bound, price_of_balance
 from maxmargin.problems.certificate import Certificate
-from maxmargin.problems.linear import SHIFTED_FROM
 from maxmargin.problems.losses import Loss
-from maxmargin.system.rounding import LOSS, PAIRWISE, SMALLEST, gamma, margin_error
+from maxmargin.problems.pass_bounds import DualSide, PrimalSide, Sizes, dual_side, half_norm, primal_side
 
 BIASES_PER_SIDE = 8  # Values of b that are tried on each side of the current one.
 WIDTH = 1.0  # Distance of the outermost b from the current one in the first pass.
 NARROWER = 0.25  # Factor of that distance for the next pass, if the best b was not outermost.
 BALANCE_TOLERANCE = 1e-10  # Relative to Σ α: with a larger |Σ α_i y_i|, the frozen α counts as infeasible.
-SQUARED_AT_ONCE = 1 << 20  # Numbers of w whose squares are in memory at once: 8 MB.
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,37 +61,21 @@ class Streamed:
         return self.bias_scale**2 if self.bias == "regularised" else 0.0
 
     def norm(self, w: np.ndarray, b: float) -> float:
-        """Return ½‖w‖² + b²/(2B²), computed in parts to avoid a second vector as long as w."""
-        square = sum(
-            float(np.sum(np.square(w[start : start + SQUARED_AT_ONCE]))) for start in range(0, len(w), SQUARED_AT_ONCE)
-        )
-        return 0.5 * square + (0.5 * b * b / self.bias_square if self.bias_square else 0.0)
+        """Return ½‖w‖² + b²/(2B²)."""
+        return half_norm(w, b, self.bias_square)
+
+    @property
+    def preparation(self) -> Preparation:
+        """What is done to rows as they are read."""
+        return Preparation(self.source.name, self.expansion, self.shift)
 
     def features(self, d: int) -> int:
         """Return the number of features after expansion, for d features in the file."""
-        return self.expansion.columns(d) if self.expansion else d
+        return self.preparation.features(d)
 
     def parts(self, rows: Rows, most: float) -> Iterator[tuple[slice, Rows]]:
         """Yield the rows expanded and shifted, in parts of at most `most` values."""
-        n = count_rows(rows)
-        if self.expansion is None and count_stored(rows) <= most:
-            yield slice(0, n), self.shifted(rows)
-            return
-        ends = np.cumsum(self.expansion.sizes(rows) if self.expansion else row_lengths(rows))
-        start = 0
-        while start < n:
-            before = ends[start - 1] if start else 0
-            stop = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)
-            part = part_of_rows(rows, start, stop)
-            yield slice(start, stop), self.shifted(self.expansion.apply(part) if self.expansion else part)
-            start = stop
-
-    def shifted(self, rows: Rows) -> Rows:
-        """Shift the rows; raise if a column is no longer far from 0, because then the file has changed."""
-        moved = rows if self.shift is None else self.shift.apply(rows)
-        if moved is None:
-            raise FileError(f"{self.source.name}: a column that was far from 0 is not so now: the file has changed")
-        return moved
+        return self.preparation.parts(rows, most)
 
     def losses(self, margins: np.ndarray) -> float:
         """Return C Σ ℓ(m)."""
@@ -109,20 +87,8 @@ class Streamed:
 
 
 def find_shift(problem: Streamed, most: float, stop: Callable[[], Any]) -> Shift | None:
-    """Return the shift of columns far from 0; None if there are none, if the bias is not free, or on `stop`.
-
-    The file is read only while some large column may still be far from 0. Most files are not read beyond their first
-    rows.
-    """
-    if problem.bias != "free":
-        return None
-    found = None
-    for block in problem.source.blocks():
-        for _, rows in problem.parts(block.rows, most):
-            found = first_far(rows) if found is None else found.narrowed(rows)
-            if not found.length > SHIFTED_FROM or stop():
-                return None
-    return found.shift if found else None
+    """Return the shift of columns far from 0; None if there are none, if the bias is not free, or on `stop`."""
+    return None if problem.bias != "free" else shift_of(problem.source, problem.preparation, most, stop)
 
 
 @dataclass
@@ -243,30 +209,16 @@ class StreamedCertificate:
 
     def primal_side(self) -> tuple[float, float]:
         """Return P(w, b), rounded up, and the amount of this rounding."""
-        problem, losses = self.problem, float(self.losses[self.best])
-        norm = problem.norm(self.w, self.b)
-        slope, constant = margin_error(self.longest, self.length(problem.norm(self.w, 0.0)), self.b)
-        if np.isfinite(problem.loss.steepest):
-            above = problem.C * problem.loss.steepest * (slope * np.sqrt(self.n * self.squares) + self.n * constant)
-        else:  # Σ ℓ(m − e) ≤ Σ ℓ(m) + √(2κ Σ ℓ(m) Σ e²) + κ/2 Σ e²: with ℓ″ ≤ κ and ℓ ≥ 0, ℓ′² ≤ 2κℓ
-            curvature = problem.C * problem.loss.largest_curvature
-            squares = 2.0 * (slope * slope * self.squares + self.n * constant * constant)
-            above = np.sqrt(2.0 * curvature * losses * squares) + 0.5 * curvature * squares
-        rounding = float(above) + gamma(2 * PAIRWISE + LOSS + self.blocks) * (norm + losses)
-        return norm + losses + rounding, rounding
+        C, losses = self.problem.C, float(self.losses[self.best])
+        at = PrimalSide(self.w, self.b, losses, C * self.n, C)
+        return primal_side(at, self.problem.loss, self.problem.bias_square, self.sizes)
 
     def dual_side(self) -> tuple[float, float]:
         """Return D(α), rounded down, and the amount of this rounding."""
-        problem, half_square = self.problem, self.problem.norm(self.sums, 0.0)
-        reach = float(np.sqrt(self.alpha_squares * self.squares)) * (1.0 + gamma(2 * PAIRWISE + self.blocks))
-        sums = DualSums(self.dual_value, self.total, self.balance, reach)
-        added = gamma(2 * PAIRWISE + LOSS + self.blocks)
-        off = abs(self.balance) + added * self.total
-        shrunk = price_of_balance(off, self.total) if problem.bias == "free" else 0.0
-        error = (gamma(self.n + 8) + shrunk) * reach
-        growth = self.length(half_square) * error + 0.5 * error * error
-        return dual_bound(sums, off, half_square, growth, problem.bias_square, shrunk, added)
+        at = DualSide(self.sums, self.dual_value, self.total, self.balance, self.alpha_squares)
+        return dual_side(at, self.problem.bias, self.problem.bias_square, self.sizes)
 
-    def length(self, half_square: float) -> float:
-        """Return ‖w‖, rounded up, from ½‖w‖²."""
-        return float(np.sqrt(2.0 * half_square)) * (1.0 + gamma(2 * PAIRWISE)) + SMALLEST
+    @property
+    def sizes(self) -> Sizes:
+        """Sizes of the data. numpy.sum adds up the numbers of a block; rows are added to w(α) one after the other."""
+        return Sizes(self.n, self.longest, self.squares, self.blocks, self.n)

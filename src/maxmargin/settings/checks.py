@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from maxmargin.system.overwriting import check_replaces_checkpoint
 from maxmargin.system.threads import thread_count
 from maxmargin.system.values import check_column, check_flag, is_number, is_whole
 
+CLUSTER = re.compile(r"local:[1-9][0-9]{0,3}|[a-z]+://.+")
 TASKS = ("classify", "regress", "novelty")
 
 
@@ -123,6 +125,23 @@ def check_class_weight(name: str, value: Any) -> None:
             raise ParameterError(f"{name} of class {label!r} is {weight!r}: it must be a number, 0 or above")
 
 
+def check_timeout(name: str, value: Any) -> None:
+    """Refuse anything but a positive finite number."""
+    if not (is_number(value) and 0 < value < np.inf):
+        raise ParameterError(f"{name}={value!r} must be a number of seconds above 0, 600 say")
+
+
+def check_client(name: str, value: Any) -> None:
+    """Refuse anything but a client of Dask, the address of a scheduler, local:N, or None."""
+    text = isinstance(value, str) and CLUSTER.fullmatch(value)
+    if not (value is None or text or (hasattr(value, "scheduler_info") and hasattr(value, "submit"))):
+        raise ParameterError(
+            f"{name}={value!r} is no cluster: give a dask.distributed.Client, tcp://HOST:8786, or local:N for N workers"
+        )
+    if getattr(value, "asynchronous", False) is True:
+        raise ParameterError(f"{name} is asynchronous, and training waits: give a Client without asynchronous=True")
+
+
 CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "task": one_of(*TASKS),
     "loss": lambda _, value: find_loss(value),
@@ -151,6 +170,8 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "callback": check_callback,
     "resume": check_flag,
     "force": check_flag,
+    "client": check_client,
+    "timeout": check_timeout,
     "memory": lambda _, value: checked_memory(value),
     "label": check_column,
     "zero_based": check_flag,

@@ -85,6 +85,16 @@ PARAMETERS = {
     "resume": Parameter(False, RUN, "Go on from the checkpoint, if it exists.", bool, ("--resume",), race=False),
     "force": Parameter(False, RUN, "Replace any file, whatever it holds.", bool, ("--force",), race=False),
     "warm": Parameter(None, RUN, "An earlier result on the same rows to start from.", race=False),
+    "client": Parameter(
+        None,
+        RUN,
+        "A Dask cluster to train on: tcp://HOST:8786, or local:4 for four processes.",
+        str,
+        ("--cluster",),
+        shown="none",
+        race=False,
+    ),
+    "timeout": Parameter(600.0, RUN, "Seconds to wait for the cluster before giving up.", float, race=False),
     "memory": Parameter(
         None, FILES, "Memory limit when training from files, e.g. 500MB.", str, shown="half of the free memory"
     ),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.collections import is_on_cluster
 from maxmargin.data.expand import Kmers, find_expansion
 from maxmargin.data.files import is_file
 from maxmargin.kernels.functions import NAMES, has_parameter
@@ -150,6 +151,12 @@ def one_of_two(name: str, values: Values) -> str:
     return of_kernels("gaussian")(name, values)
 
 
+def of_clusters(name: str, values: Values) -> str:
+    """Refuse a parameter of clusters without one."""
+    there = is_given("client", values["client"]) or is_on_cluster(values["X"])
+    return "" if there else f"{name} is for a cluster: add client= (--cluster), or leave it out"
+
+
 CLASSIFY = of_tasks("classify")
 RULES: dict[str, tuple[Rule, ...]] = {
     "loss": (CLASSIFY, hinge_with_kernels),
@@ -174,6 +181,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "warm": (linear_start,),
     "checkpoint": (can_be_kept,),
     "force": (beside("checkpoint", "checkpoint=PATH: that is the file it may replace"),),
+    "timeout": (of_clusters,),
     "memory": (of_files,),
     "label": (of_files,),
     "zero_based": (of_files,),

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any
 
-from maxmargin.errors import ParameterError
+from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.base import Solver
@@ -60,6 +60,12 @@ STREAMING_SOLVERS: dict[str, StreamingSolver] = registered(
     "streaming.selective_blocks:SelectiveBlocks",
 )
 
+PASS_SOLVERS: dict[str, Solver] = registered(  # the same methods for rows on disk or on a cluster
+    "passes.second_order:PassSecondOrder",
+    "passes.newton:PassNewton",
+    "passes.lbfgs:PassLbfgs",
+)
+
 
 def register(solver: Solver) -> Solver:
     """Register a solver under its name, for the problems that its attribute `takes` declares.
@@ -86,6 +92,13 @@ def find_solver(name: str, options: dict[str, Any] | None = None, *, kernel: boo
     if name not in known_solvers:
         raise ParameterError(f"solver={name!r} is not known: choose auto or one of {', '.join(known_solvers)}")
     return with_options(known_solvers[name] if kernel else SOLVERS.get(name, known_solvers[name]), options)  # type: ignore[no-any-return]
+
+
+def find_pass_solver(name: str, options: dict[str, Any] | None = None) -> Solver:
+    """Return the version of a solver for rows on disk or on a cluster, with these options set."""
+    if name not in PASS_SOLVERS:
+        raise RefusedError(f"{name} needs all rows in memory: take one of {', '.join(PASS_SOLVERS)}, or more memory")
+    return with_options(PASS_SOLVERS[name], options)  # type: ignore[no-any-return]
 
 
 def with_options(solver: Any, options: dict[str, Any] | None) -> Any:

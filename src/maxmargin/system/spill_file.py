@@ -1,13 +1,15 @@
-"""A vector stored in an unnamed temporary file, so that it takes no memory until the end of a run."""
+"""Vectors in unnamed temporary files: one that takes no memory until the end of a run, and memory-mapped ones."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from typing import BinaryIO
 
 import numpy as np
 
 from maxmargin.errors import FileError
+from maxmargin.system.buffers import FileMap
 
 NUMBERS_PER_WRITE = 1 << 20  # The system may write only a part of a larger request.
 
@@ -50,3 +52,18 @@ def no_room(size: int, what: str, error: OSError) -> FileError:
         f"{tempfile.gettempdir()}: no room for {size:,} bytes of {what} ({error.strerror or error}): "
         "set TMPDIR to a folder that has it"
     )
+
+
+def in_file(size: int, kind: type, what: str) -> np.ndarray:
+    """Return `size` zeros in a temporary file whose disk space is allocated now: a full disk raises an error here."""
+    needed = size * np.dtype(kind).itemsize
+    try:
+        with tempfile.TemporaryFile() as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, needed)
+            else:
+                os.truncate(file.fileno(), needed)
+            mapping = FileMap(file.fileno(), needed)
+    except OSError as error:
+        raise no_room(needed, what, error) from error
+    return np.frombuffer(mapping, dtype=kind, count=size)

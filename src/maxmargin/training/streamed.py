@@ -3,43 +3,106 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
 from typing import Any
 
 import numpy as np
 
-from maxmargin.data.columns import column_to_blame
+from maxmargin.choose import ASKED
 from maxmargin.data.files import Files
 from maxmargin.data.labels import show
 from maxmargin.data.open_source import open_source
-from maxmargin.data.rows import Dense, count_columns
+from maxmargin.data.preparation import Preparation
+from maxmargin.data.rows import count_columns
 from maxmargin.data.source import Facts, Source
 from maxmargin.data.tables.block_file import convert
 from maxmargin.data.tables.source import TableSource
-from maxmargin.errors import DataError, MaxmarginError, ParameterError, RefusedError
-from maxmargin.loop.checkpoint import KIND, check_own
+from maxmargin.errors import DataError, ParameterError, RefusedError
+from maxmargin.loop.checkpoint import KIND, check_own, identity_in
 from maxmargin.loop.interrupts import noticed, postponed
 from maxmargin.loop.outcome import Outcome
+from maxmargin.models.linear import LinearModel
 from maxmargin.multiclass import Run, own_file, solve_all
 from maxmargin.problems.losses import find_loss
-from maxmargin.problems.stream import PIECES, Stream, fingerprint_of
+from maxmargin.problems.stream import Stream, fingerprint_of
 from maxmargin.problems.streamed import MoreClassesError, Streamed, TwoSides, find_shift
 from maxmargin.results import Result
 from maxmargin.settings.settings import Settings
-from maxmargin.solvers import find_solver
-from maxmargin.status import Status
+from maxmargin.solvers import PASS_SOLVERS, find_solver
 from maxmargin.system.buffers import tidy
 from maxmargin.system.overwriting import holds_something
 from maxmargin.system.temporary_files import temporary_folder
+from maxmargin.training.blame import reason_of
+from maxmargin.training.file_choice import choose_for_files, first_rows, solver_by_passes
+from maxmargin.training.file_passes import fit_files_by_passes
+from maxmargin.training.slow_progress import ProgressWatch
 from maxmargin.training.streamed_result import StreamedOutcome, StreamedTask, result_of
 
 
 def fit_streamed(settings: Settings, files: Files) -> Result:
+    """Train from files by dual steps, or by passes. Dual steps that are too slow are followed by passes."""
+    name, why = choose_for_files(settings, files) if settings.solver == "auto" else (settings.solver, ASKED)
+    if name in PASS_SOLVERS:
+        return fit_files_by_passes(settings, files, name, why, settings.limits)
+    other = goes_on_with(settings, files, name)
+    if other is None:
+        return fit_by_dual_steps(settings, files, name)
+    reached = reached_by_passes(settings, files)
+    if reached and settings.resume:
+        return fit_files_by_passes(
+            settings.changed(options=None), files, reached, why_gone_on(name, reached), settings.limits
+        )
+    watch = ProgressWatch(settings.tol, settings.callback)
+    force = settings.force or reached is not None
+    result = fit_by_dual_steps(settings.changed(callback=watch, force=force), files, name)
+    if not watch.slow:
+        return result
+    assert isinstance(result.model, LinearModel)
+    if solver_by_passes(settings, files, result.model.d, len(result.model.classes)) is None:
+        return fit_by_dual_steps(settings, files, name)  # the first rows had few features, and later ones too many
+    return gone_on_by_passes(settings, files, result, other)
+
+
+def reached_by_passes(settings: Settings, files: Files) -> str | None:
+    """Return the solver by passes whose checkpoint it is, if it went on after dual steps on this file."""
+    path = settings.keeping.checkpoint
+    if path is None or not holds_something(path):
+        return None
+    identity = identity_in(path)
+    solver = next((name for name, one in PASS_SOLVERS.items() if identity.get("solver") == repr(one)), None)
+    return solver if solver and identity.get("file") == files.identity else None
+
+
+def why_gone_on(first: str, name: str) -> str:
+    """Return the reason for a solver that goes on after dual steps."""
+    return f"began with {first}; its gap shrank too slowly, so {name} went on, one Newton step for each pass"
+
+
+def goes_on_with(settings: Settings, files: Files, name: str) -> str | None:
+    """Return the solver that goes on if dual steps are too slow; None if there is none."""
+    if not getattr(find_solver(name, settings.options), "go_on", False):
+        return None
+    first = first_rows(settings, files)
+    return solver_by_passes(settings, files, first.d, first.classes)
+
+
+def gone_on_by_passes(settings: Settings, files: Files, result: Result, name: str) -> Result:
+    """Go on by passes from the model of dual steps. Its checkpoint replaces that of the dual steps, if there is one."""
+    warm, path = result if len(result.parts) == 1 else None, settings.keeping.checkpoint
+    kept = path if path is not None and path.is_file() else None
+    rest = settings.changed(checkpoint=kept, resume=False, force=True, options=None, warm=warm)
+    why = why_gone_on(result.solver, name)
+    found = fit_files_by_passes(rest, files, name, why, settings.limits.after(result.seconds))
+    found.seconds, found.epochs = found.seconds + result.seconds, found.epochs + result.epochs
+    found.history = [*result.history, *found.history]
+    return found
+
+
+def fit_by_dual_steps(settings: Settings, files: Files, name: str) -> Result:
     """Train from files. Two classes are trained as they are read; with more, a pass finds all labels first."""
-    name = "cached_loops" if settings.solver == "auto" else settings.solver
     method: Any = find_solver(name, settings.options)
     identity = files.identity if settings.checkpoint is not None else ""
     task = StreamedTask(settings, files.source, method, settings.limits, files.budget, settings.keeping, identity)
@@ -49,7 +112,9 @@ def fit_streamed(settings: Settings, files: Files) -> Result:
         result = trained(replace(ready, limits=task.limits.after(splitting)))
     result.seconds += splitting
     result.model.training["splitting"] = splitting
-    result.reason = blame(task, result, files.column_names)
+    shift = next((part.shift for part in result.parts if isinstance(part, StreamedOutcome)), None)
+    preparation = Preparation(files.source.name, settings.expansion, shift)
+    result.reason = reason_of(result.status, files, preparation)
     return result
 
 
@@ -160,24 +225,3 @@ def scan(source: Source) -> Facts:
         seen = found if seen is None else np.unique(np.concatenate([seen, found]))
     assert seen is not None
     return Facts(n, d, seen)
-
-
-def blame(task: StreamedTask, result: Result, names: Sequence[str] | None) -> str:
-    """Name the column that causes the rounding errors, judged by the first rows; "" if the status is not ROUNDING."""
-    try:
-        return found_to_blame(task, result, names) if result.status is Status.ROUNDING else ""
-    except MaxmarginError:  # the file may be gone by now: return the model without the advice
-        return ""
-
-
-def found_to_blame(task: StreamedTask, result: Result, names: Sequence[str] | None) -> str:
-    """Find the column that causes the rounding errors in the first rows of the file."""
-    shift = next((part.shift for part in result.parts if isinstance(part, StreamedOutcome)), None)
-    problem = Streamed(
-        task.source, 1.0, find_loss(task.settings.loss), task.settings.bias, expansion=task.expansion, shift=shift
-    )  # fmt: skip
-    blocks: Any = task.source.blocks()
-    with closing(blocks):
-        _, rows = next(problem.parts(next(blocks).rows, PIECES * task.budget.block))
-    columns = None if isinstance(rows, Dense) else np.unique(rows.indices)
-    return column_to_blame(rows, None if task.expansion else names, columns)

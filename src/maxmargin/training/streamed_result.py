@@ -23,10 +23,11 @@ from maxmargin.problems.certificate import Certificate, summed
 from maxmargin.problems.streamed import Streamed, TwoSides
 from maxmargin.results import Result, together
 from maxmargin.settings.settings import Settings
-from maxmargin.solvers.streaming.dual_variables import POSITIVE, in_file
+from maxmargin.solvers.streaming.dual_variables import POSITIVE
 from maxmargin.solvers.streaming.state import PART
 from maxmargin.system.budget import Budget
 from maxmargin.system.buffers import forget
+from maxmargin.system.spill_file import in_file
 
 WHY = "a file that does not fit in memory: dual steps on cached rows while other rows are read"
 

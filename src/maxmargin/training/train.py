@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.collections import is_on_cluster
 from maxmargin.data.examples import Examples, examples_in, examples_of
 from maxmargin.data.files import Files, is_file
 from maxmargin.data.rows import count_columns
@@ -18,14 +19,15 @@ from maxmargin.problems.linear import checked_weights
 from maxmargin.results import Result, explained
 from maxmargin.settings.parameters import is_given
 from maxmargin.settings.settings import Settings, checked_settings
-from maxmargin.solvers import STREAMING_SOLVERS
+from maxmargin.solvers import PASS_SOLVERS, STREAMING_SOLVERS
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.training.approximate import fit_features
 from maxmargin.training.kernel import fit_kernel
 from maxmargin.training.linear import fit_linear
 from maxmargin.training.streamed import fit_streamed
 
-IN_MEMORY = ("kernel", "weights", "class_weight", "probability", "warm")  # parameters that need all rows in memory
+IN_MEMORY = ("kernel", "probability")  # parameters that need all rows in memory
+BY_PASSES = ("weights", "class_weight", "warm")  # parameters that dual steps from files do not take
 
 
 @memory_errors()
@@ -66,6 +68,8 @@ def train(
     resume: bool = False,
     force: bool = False,
     warm: Result | None = None,
+    client: Any = None,
+    timeout: float = 600.0,
     memory: Any = None,
     label: str | None = None,
     zero_based: bool = False,
@@ -115,6 +119,11 @@ def train(
     checkpoint, resume : a file to which the run is saved every half minute and at its end; whether to continue from it
     force : whether the checkpoint may replace any file, not only a checkpoint of the same run
     warm : the result of an earlier training on the same rows, to start from
+    client : a Dask cluster to train on: a `dask.distributed.Client`, the address of a scheduler such as
+        "tcp://host:8786", or "local:4" for four processes on this machine. X is then a Dask array, a Dask data frame
+        (y may name its column of labels), files that every worker can read, or a list of delayed blocks
+        [(X, y), ...]. None for a Dask collection is the default client
+    timeout : seconds after which waiting for the cluster is an error
     memory : limit for training from files, in bytes or as "500MB", beyond the memory that the program uses at its
         start; half of the free memory by default. Rows that do not fit are read again in each pass
     label : the column of labels in a table; by default the one called label, y, target or class
@@ -138,12 +147,16 @@ def train(
 
 def fit(settings: Settings) -> Result:
     """Train with settings that have been checked."""
+    if settings.client is not None or is_on_cluster(settings.X):
+        from maxmargin.training.on_cluster import fit_on_cluster
+
+        return fit_on_cluster(settings)
     if not is_file(settings.X):
         if settings.solver in STREAMING_SOLVERS:
             raise RefusedError(f"{settings.solver} reads rows from files: name one as X, or take solver='auto'")
         return fit_examples(examples_for(settings), settings)
     files = files_for(settings)
-    if settings.solver in STREAMING_SOLVERS or (settings.solver == "auto" and files.too_large()):
+    if settings.solver in STREAMING_SOLVERS or (settings.solver in ("auto", *PASS_SOLVERS) and files.too_large()):
         check_streamed(settings, files)
         result = fit_streamed(settings, files)
         result.model.training.update(files.left_out)
@@ -172,12 +185,17 @@ def files_for(settings: Settings) -> Files:
 
 
 def check_streamed(settings: Settings, files: Files) -> None:
-    """Refuse settings that need all rows in memory, and files that cannot be read twice."""
+    """Refuse settings that need all rows in memory or another solver, and files that cannot be read twice."""
     if settings.task != "classify":
         raise RefusedError(f"task={settings.task!r} is not for files that do not fit in memory: give more memory")
     for name in IN_MEMORY:
         if is_given(name, settings.values[name]):
             raise RefusedError(f"{name} is not for files that do not fit in memory: give more memory, or leave it out")
+    for name in BY_PASSES if settings.solver in STREAMING_SOLVERS else ():
+        if is_given(name, settings.values[name]):
+            raise RefusedError(
+                f"{settings.solver} has no {name}: take solver='auto', or one of {', '.join(PASS_SOLVERS)}"
+            )
     if not files.again:
         raise RefusedError(f"{files.name}: is no file that can be read more than once: save it first")
 

@@ -11,6 +11,7 @@ After    Nocedal, Mathematics of Computation 1980; Liu, Nocedal, Mathematical Pr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,8 +46,7 @@ class Lbfgs:
     memory: int = 10
 
     def __post_init__(self) -> None:
-        if not (is_whole(self.memory) and self.memory >= 1):
-            raise ParameterError(f"memory={self.memory!r} must be a whole number, 1 or above: pairs to remember")
+        check_memory(self.memory)
 
     def start(self, problem: Problem, warm: Point | None = None) -> LbfgsState:
         """Start at w = 0, or at the point `warm`, without stored pairs."""
@@ -78,6 +78,12 @@ class Lbfgs:
         return Primal(problem).point(state.v)
 
 
+def check_memory(memory: int) -> None:
+    """Raise ParameterError if the number of pairs to remember is not a positive integer."""
+    if not (is_whole(memory) and memory >= 1):
+        raise ParameterError(f"memory={memory!r} must be a whole number, 1 or above: pairs to remember")
+
+
 def two_loops(gradient: np.ndarray, S: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Return H ∇P, computed from the stored changes S and Y."""
     q, a = gradient.copy(), np.zeros(len(S))
@@ -91,8 +97,8 @@ def two_loops(gradient: np.ndarray, S: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return q
 
 
-def remember(state: LbfgsState, s: np.ndarray, y: np.ndarray) -> None:
-    """Store a pair with positive curvature sᵀy, and drop the oldest pair if the memory is full."""
+def remember(state: Any, s: np.ndarray, y: np.ndarray) -> None:
+    """Store a pair with positive curvature sᵀy in S and Y, and drop the oldest pair if the memory is full."""
     if not s @ y > 1e-14 * np.linalg.norm(s) * np.linalg.norm(y):
         return
     if state.pairs == len(state.S):

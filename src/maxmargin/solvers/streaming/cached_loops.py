@@ -7,6 +7,7 @@ Loops    a reader streams the rows of the file, pass after pass, into a cache of
 Evicts   a row whose α is at a bound with a gradient beyond ±ε, since it would not move (cached_steps): the cache
          neither clogs nor empties, and holds the rows most likely to move. If there is no room for arriving rows,
          random rows are evicted; with evict="random" this is the only rule
+Goes on  with newton or second_order by passes where the gap shrinks too slowly, as on raw columns (option go_on)
 Keeps    w = Σ α_i y_i x_i after every step, and the α of all examples, in the cache or not
 Bias     none, regularised, or free: a free bias is a regularised one with a moving centre, as in dual_coordinate
 Costs    a step: one row
@@ -26,6 +27,7 @@ from maxmargin.solvers.streaming.base import StreamingSolver
 from maxmargin.solvers.streaming.cached_steps import Eviction, arrive, visit
 from maxmargin.solvers.streaming.row_cache import RowCache
 from maxmargin.solvers.streaming.state import Holder, StreamState
+from maxmargin.system.values import check_flag
 
 EVICTIONS = ("active", "random")
 # benchmarks/results/outofcore.md was measured with these values.
@@ -42,9 +44,13 @@ WEIGHT_OF_LAST = 0.1  # weight of the last block in the running mean of the gain
 
 @dataclass(frozen=True)
 class CachedLoops(StreamingSolver):
-    """Dual cached loops: dual steps on the rows of a cache that a reader fills."""
+    """Dual cached loops: dual steps on the rows of a cache that a reader fills.
+
+    `go_on` says whether Newton steps by passes go on where the gap shrinks too slowly (see training/streamed).
+    """
 
     evict: str = "active"
+    go_on: bool = True
 
     name = "cached_loops"
     reads_blocks = False
@@ -52,6 +58,7 @@ class CachedLoops(StreamingSolver):
     def __post_init__(self) -> None:
         if self.evict not in EVICTIONS:
             raise ParameterError(f"evict={self.evict!r} is not known: choose one of {', '.join(EVICTIONS)}")
+        check_flag("go_on", self.go_on)
 
     def trainer(self, state: StreamState, rng: np.random.Generator) -> CacheTrainer:
         """Return a trainer for a state."""

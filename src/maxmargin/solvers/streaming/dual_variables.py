@@ -7,15 +7,11 @@ so few of them access a page of the file.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.system.buffers import FileMap
 from maxmargin.system.compiled import compiled, kernel
-from maxmargin.system.spill_file import no_room
 
 HELD, POSITIVE, AT_ZERO, AT_TOP = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(8)
 ENDS = np.uint8(AT_ZERO | AT_TOP)
@@ -33,21 +29,6 @@ class Variables(NamedTuple):
 def variables_of(marks: np.ndarray, numbers: np.ndarray, top: float) -> Variables:
     """Return Variables with no writes counted."""
     return Variables(marks, numbers, float(top), np.zeros(1, dtype=np.int64))
-
-
-def in_file(size: int, kind: type, what: str) -> np.ndarray:
-    """Return `size` zeros in a temporary file whose disk space is allocated now: a full disk raises an error here."""
-    needed = size * np.dtype(kind).itemsize
-    try:
-        with tempfile.TemporaryFile() as file:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, needed)
-            else:
-                os.truncate(file.fileno(), needed)
-            mapping = FileMap(file.fileno(), needed)
-    except OSError as error:
-        raise no_room(needed, what, error) from error
-    return np.frombuffer(mapping, dtype=kind, count=size)
 
 
 def spelt_out(variables: Variables, part: slice) -> np.ndarray:

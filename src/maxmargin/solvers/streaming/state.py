@@ -14,10 +14,11 @@ from maxmargin.errors import FileError
 from maxmargin.problems.dual_terms import DualTerm
 from maxmargin.problems.stream import Stream
 from maxmargin.solvers.dual.dual_coordinate import BIAS_CURVATURE
-from maxmargin.solvers.streaming.dual_variables import POSITIVE, in_file, spelt_out, variables_of
+from maxmargin.solvers.streaming.dual_variables import POSITIVE, spelt_out, variables_of
 from maxmargin.solvers.streaming.row_cache import RowCache
 from maxmargin.system.budget import HELD
 from maxmargin.system.buffers import FileMap, forget, memory_of, reserved
+from maxmargin.system.spill_file import in_file
 
 PART = 1 << 16  # examples processed at once in a loop over all examples
 SCATTERED = 1 << 12  # examples processed at once whose α may each be on a different page of the file

@@ -1,0 +1,83 @@
+"""solver="auto" for files that do not fit in memory: dual cached loops, or Newton-type steps by passes.
+
+Dual steps need about C ‖x‖² epochs: few where columns are scaled, hopelessly many where they are raw. Newton-type steps
+need 5 to 30 passes whatever the scale, but each computes a matrix of d × d numbers, at about nnz² / n products.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.data.file_rows import VALUES_PER_BYTE
+from maxmargin.data.files import Files
+from maxmargin.data.preparation import Preparation
+from maxmargin.data.rows import count_columns, count_rows, count_stored
+from maxmargin.problems.losses import find_loss
+from maxmargin.settings.settings import Settings
+from maxmargin.solvers.passes.newton import LARGEST_MATRIX
+from maxmargin.training.file_passes import MATRICES
+
+SLOW_STEEPNESS = 300.0  # mean of C ‖x‖² above which dual cached loops are not tried
+MATRIX_SHARE = 1.0  # part of the memory that matrices may take
+CACHED_LOOPS = "a file that does not fit in memory: dual steps on cached rows while other rows are read"
+BY_PASSES = (
+    "a file that does not fit in memory, and values so large for this C that dual steps are slow: "
+    "Newton steps, one for each pass over the file"
+)
+
+
+WEIGHTED = "a file that does not fit in memory, with weights or a warm start: Newton steps, one for each pass"
+SEVERAL_CLASSES = (
+    "a file that does not fit in memory, and more than two classes: Newton steps, one of every class for each pass"
+)
+
+
+class FirstRows(NamedTuple):
+    """What the first block of the files says: features, classes, the mean of ‖x‖², and an estimate of all rows."""
+
+    d: int
+    classes: int
+    mean_square: float
+    n: float
+
+
+def choose_for_files(settings: Settings, files: Files) -> tuple[str, str]:
+    """Return the name of the solver and the reason."""
+    first = first_rows(settings, files)
+    name = solver_by_passes(settings, files, first.d, first.classes)
+    if any(given is not None for given in (settings.weights, settings.class_weight, settings.warm)):
+        return name or ("newton" if find_loss(settings.loss).smooth else "second_order"), WEIGHTED
+    if name is None:
+        return "cached_loops", CACHED_LOOPS
+    if settings.penalty(max(int(first.n), 1)) * first.mean_square > SLOW_STEEPNESS:
+        return name, BY_PASSES
+    if first.classes > 2:
+        return name, SEVERAL_CLASSES
+    return "cached_loops", CACHED_LOOPS
+
+
+def solver_by_passes(settings: Settings, files: Files, d: int, classes: int) -> str | None:
+    """Return the solver that takes Newton steps by passes; None if its matrices do not fit in memory."""
+    problems = 1 if classes == 2 else classes
+    if d > LARGEST_MATRIX or problems * MATRICES * 8.0 * (d + 1) ** 2 > MATRIX_SHARE * files.budget.total:
+        return None
+    return "newton" if find_loss(settings.loss).smooth else "second_order"
+
+
+def first_rows(settings: Settings, files: Files) -> FirstRows:
+    """Return what the first block of the files says."""
+    source = files.source
+    blocks: Any = source.blocks()
+    with closing(blocks):
+        block = next(blocks)
+    preparation = Preparation(source.name, settings.expansion)
+    _, rows = next(preparation.parts(block.rows, VALUES_PER_BYTE * files.budget.block))
+    square = float(np.sum(np.square(rows.values, dtype=np.float64))) / max(count_rows(rows), 1)
+    facts = source.facts
+    n = float(facts.n) if facts else len(block.labels) * max(source.size, 1) / max(block.read, 1)
+    d = max(count_columns(rows), preparation.features(facts.d) if facts else 0)
+    classes = len(facts.classes) if facts else len(np.unique(block.labels))
+    return FirstRows(d, max(classes, 2), square if count_stored(rows) else 0.0, n)

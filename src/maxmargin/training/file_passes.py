@@ -1,0 +1,108 @@
+"""Training a linear classifier by passes over files that do not fit in memory."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.file_rows import VALUES_PER_BYTE, FileRows
+from maxmargin.data.files import Files
+from maxmargin.data.preparation import Preparation, shift_of
+from maxmargin.data.reduction import PassStoppedError
+from maxmargin.errors import DataError, ParameterError
+from maxmargin.loop.interrupts import noticed
+from maxmargin.loop.stopping import Limits
+from maxmargin.results import Result
+from maxmargin.settings.settings import Settings
+from maxmargin.solvers import find_pass_solver
+from maxmargin.solvers.passes.newton import LARGEST_MATRIX
+from maxmargin.system.budget import shown_size
+from maxmargin.training.blame import reason_of
+from maxmargin.training.by_passes import PassTask, fit_by_passes, stop_of
+
+MATRICES = 5  # matrices of the features in memory at once: of this round and the next, a copy, its factors, a block's
+
+
+def fit_files_by_passes(settings: Settings, files: Files, name: str, why: str, limits: Limits) -> Result:
+    """Train from files by the solver `name`, each step of which is a pass over the rows."""
+    began = time.perf_counter()
+    method = find_pass_solver(name, settings.options)
+    rows = surveyed(settings, files, limits, began)
+    if settings.warm is not None or settings.resume:
+        rows.release_sample()
+    facts, shift = rows.facts, rows.preparation.shift
+    check_memory(rows, name)
+    described: dict[str, Any] = {"memory": files.budget.total}
+    if settings.expansion is not None:
+        described |= {"expand": settings.expansion.text, "input_d": rows.input_d}
+    identity = {"file": files.identity} if settings.checkpoint is not None else {}
+    centre = shift.centre(facts.d) if shift else None
+    surveying = time.perf_counter() - began
+    task = PassTask(
+        rows, settings, limits.after(surveying), method, why, identity, centre, described, classes_at_once(rows, name)
+    )
+    result = fit_by_passes(task)
+    result.seconds += surveying
+    result.model.training["passes"] = rows.passes
+    result.reason = reason_of(result.status, files, rows.preparation)
+    return result
+
+
+def surveyed(settings: Settings, files: Files, limits: Limits, began: float) -> FileRows:
+    """Return the rows of the files after their first reading."""
+    source, budget = files.source, files.budget
+    with noticed() as interrupt:
+        stop = stop_of(limits, interrupt, began)
+        plain = Preparation(source.name, settings.expansion)
+        most = VALUES_PER_BYTE * budget.block
+        shift = shift_of(source, plain, most, stop) if settings.bias == "free" else None
+        rows = FileRows(
+            source, budget, preparation=Preparation(source.name, settings.expansion, shift),
+            weights=checked_weights(settings.weights), threads=settings.thread_count,
+        )  # fmt: skip
+        try:
+            rows.survey(np.random.default_rng([int(settings.seed), 2]), stop)
+        except PassStoppedError:
+            raise DataError(f"{source.name}: stopped before all rows were read once: give it more time") from None
+    if rows.weights is not None and len(rows.weights) != rows.facts.n:
+        raise DataError(f"weights hold {len(rows.weights)} numbers, and the files {rows.facts.n} rows: give one each")
+    return rows
+
+
+def checked_weights(weights: Any) -> np.ndarray | None:
+    """Return one finite weight ≥ 0 for each example; None if there are none."""
+    if weights is None:
+        return None
+    try:
+        found = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"weights are not numbers ({error}): give one number for each row") from error
+    wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    if found.ndim != 1 or wrong.size:
+        place = f"weights[{wrong[0]}] is {found.ravel()[wrong[0]]!r}" if wrong.size else f"they have {found.ndim} axes"
+        raise DataError(f"{place}: a weight must be a finite number ≥ 0, one for each row")
+    return found
+
+
+def memory_of_matrices(rows: FileRows, name: str) -> int:
+    """Return the bytes that the matrices of a solver take for each class; with many features it builds none."""
+    return 0 if name == "lbfgs" or rows.facts.d > LARGEST_MATRIX else MATRICES * 8 * (rows.facts.d + 1) ** 2
+
+
+def check_memory(rows: FileRows, name: str) -> None:
+    """Raise if the matrices of a solver leave too little memory."""
+    facts, budget = rows.facts, rows.budget
+    budget.for_rows(facts.n, facts.d)
+    if (needed := memory_of_matrices(rows, name)) > budget.total:
+        raise ParameterError(
+            f"memory={shown_size(budget.total)} is too little for the matrices of {name} with {facts.d:,} features: "
+            f"give at least {shown_size(needed)}, or take solver='cached_loops' or 'lbfgs'"
+        )
+
+
+def classes_at_once(rows: FileRows, name: str) -> int:
+    """Return how many classes can be trained in the same passes."""
+    needed = memory_of_matrices(rows, name) + 16 * rows.facts.d
+    return max(1, int(rows.budget.total // needed))
