@@ -5,6 +5,8 @@
     newton            a step is a matrix, Σ h x xᵀ, its factors and a few passes; or products by conjugate gradients
     second_order      the same steps on a part of the rows, more of them for hinge
     interior_point    the same matrix and ten passes in every step
+    small_newton      as newton, in one compiled call without BLAS
+    small_smo         an interior-point method without BLAS, or pair steps on all inner products
 
 The constants are fits by eye to times on one core of an AMD EPYC, on the tuning data of benchmarks/results/choices.md.
 Estimates are right within a factor of about three; the epochs of dual steps on separable data are fewer, by FEWEST.
@@ -57,13 +59,24 @@ PRODUCTS_DENSE = (15.0, 0.05)  # the same for dense rows: dense_wide 12 to 29
 ACTIVE = 0.5  # rows with a positive squared hinge loss, as a part of all rows: usps
 PRODUCTS_OF_ROUNDS = (40.0, 0.25)  # the same for second_order, whose systems are preconditioned: text_like
 
+# Solvers for small problems, on generated data of 200 to 2,000 rows and 10 to 400 columns.
+SMALL_NEWTON = 1.0  # of n d²
+SMALL_INTERIOR = 6.0  # of n d²
+SMALL_PAIRS = 120.0  # of n², with many columns
+EASY = 0.2  # of these for small_smo, if s is below 1
+OVERHEAD = 1e6  # of the loop around the other solvers
+
 
 class Cost(NamedTuple):
-    """Nanoseconds of an epoch, and the epochs expected. If the gap falls at a steady slope, the slope predicts them."""
+    """Nanoseconds of an epoch, and the epochs expected. If the gap falls at a steady slope, the slope predicts them.
+
+    `most` are the epochs if the classes overlap; 0 if that makes no difference.
+    """
 
     epoch: float
     epochs: float
     steady: bool = False
+    most: float = 0.0
 
     @property
     def total(self) -> float:
@@ -85,14 +98,15 @@ def dual_coordinate(problem: Problem) -> Cost:
     epoch = n * (VISIT + VISIT_ENTROPY * strict) + nnz * VALUE
     if nnz * BYTES[is_dense(problem)] > CACHE_BYTES:
         epoch += n * FAR_VISIT + nnz * FAR_VALUE * (not is_dense(problem))
-    steep = min(steepness(problem), STEEP_ENOUGH * (n / d) ** 2)
-    return Cost(epoch, first + growth * steep**power, steady=True)
+    steep = steepness(problem)
+    if_separable = min(steep, STEEP_ENOUGH * (n / d) ** 2)
+    return Cost(epoch, first + growth * if_separable**power, steady=True, most=first + growth * steep**power)
 
 
 def dual_pairs(problem: Problem) -> Cost:
     """Return the cost of steps on pairs."""
     cost = dual_coordinate(problem)
-    return cost._replace(epoch=2.0 * cost.epoch, epochs=1.5 * cost.epochs)
+    return cost._replace(epoch=2.0 * cost.epoch, epochs=1.5 * cost.epochs, most=1.5 * cost.most)
 
 
 def newton(problem: Problem) -> Cost:
@@ -126,6 +140,18 @@ def interior_point(problem: Problem) -> Cost:
     step = matrix(problem) + PASSES_IN_INTERIOR_STEP * one_pass(problem)
     first, growth = INTERIOR_STEPS
     return Cost(step / 6.0, 6.0 * (first + growth * log10(1.0 + steepness(problem))))
+
+
+def small_smo(problem: Problem) -> Cost:
+    """Return the cost of the steps of small_smo."""
+    n, d = problem.n, problem.d
+    work = min(SMALL_INTERIOR * n * d * d, SMALL_PAIRS * n * n)
+    return Cost(work * (EASY if steepness(problem) < 1.0 else 1.0), 1.0)
+
+
+def small_newton(problem: Problem) -> Cost:
+    """Return the cost of the steps of small_newton."""
+    return Cost(SMALL_NEWTON * problem.n * problem.d**2, 1.0)
 
 
 def one_pass(problem: Problem) -> float:

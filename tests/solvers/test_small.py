@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from problems import overlapping, posed
 from sklearn.datasets import load_digits, load_iris
 from sklearn.preprocessing import scale
 
 import maxmargin
+from maxmargin.choose import choose
 from maxmargin.data.take import take
 from maxmargin.kernels.functions import Gaussian
 from maxmargin.problems.formulations import nu_svc, nu_svr
@@ -80,3 +82,12 @@ def test_several_threads_give_the_same_bits(loss, intercept_scaling):
     )
     assert np.array_equal(one.coef_, two.coef_)
     assert np.array_equal(one.intercept_, two.intercept_)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "C", "solver"),
+    [(100, 5, 1e-2, "small_smo"), (1500, 150, 1e-2, "dual_coordinate"), (1500, 10, 1e2, "small_smo")],
+)
+def test_auto_leaves_small_problems_to_dual_steps_where_these_are_far_cheaper(n, d, C, solver):
+    X, y = overlapping(n=n, d=d)
+    assert choose(posed(X / np.sqrt(d), y, C=C))[0] == solver
