@@ -62,6 +62,7 @@ STREAMING_SOLVERS: dict[str, StreamingSolver] = registered(
 
 PASS_SOLVERS: dict[str, Solver] = registered(  # the same methods for rows on disk or on a cluster
     "passes.second_order:PassSecondOrder",
+    "passes.interior_point:PassInteriorPoint",
     "passes.newton:PassNewton",
     "passes.lbfgs:PassLbfgs",
 )

@@ -76,7 +76,7 @@ class PassSecondOrder(PassNewton):
         assert isinstance(state, RoundState)
         if problem.loss.smooth:
             return super().advance(problem, state, rng)
-        check_matrix(problem)
+        check_matrix(problem, self.name)
         if state.at is None:
             self.begin(problem, state, rng)
             return None
@@ -164,11 +164,11 @@ class PassSecondOrder(PassNewton):
         return Evaluated(v, forces, numbers, along, matrix, q), (ahead[0], ahead[1])
 
 
-def check_matrix(problem: PassProblem) -> None:
+def check_matrix(problem: PassProblem, name: str) -> None:
     """Raise if there are too many features for a matrix."""
     if problem.d > LARGEST_MATRIX:
         raise RefusedError(
-            f"second_order builds a matrix of the features for hinge, and {problem.d:,} are too many: "
+            f"{name} builds a matrix of the features for hinge, and {problem.d:,} are too many: "
             "use loss='squared_hinge', or solver='cached_loops' for files"
         )
 
