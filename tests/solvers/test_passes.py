@@ -150,7 +150,7 @@ def test_the_number_of_threads_does_not_change_sums_in_memory():
 def test_auto_takes_newton_steps_for_raw_columns(file, loss):
     result = streamed_by(file, loss=loss, tol=1e-6)
     assert result.solver == ("second_order" if loss == "hinge" else "newton")
-    assert "for each pass" in result.why
+    assert "Newton steps by passes" in result.why
     assert result.status is Status.CONVERGED
     assert result.model.training["passes"] <= 40
     whole = maxmargin.train(file, loss=loss, tol=1e-7)

@@ -65,6 +65,7 @@ PASS_SOLVERS: dict[str, Solver] = registered(  # the same methods for rows on di
     "passes.interior_point:PassInteriorPoint",
     "passes.newton:PassNewton",
     "passes.lbfgs:PassLbfgs",
+    "passes.gradient_descent:PassGradientDescent",
 )
 
 

@@ -27,9 +27,10 @@ from maxmargin.problems.certificate import Point, summed
 from maxmargin.problems.evaluation import TwoClasses
 from maxmargin.problems.linear import WITHOUT_WEIGHT
 from maxmargin.problems.losses import Loss, find_loss
-from maxmargin.results import Result, together
+from maxmargin.results import Result, together, with_changes
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers.base import Solver
+from maxmargin.training.pass_succession import PassSuccession
 
 NOTHING = np.zeros(0)
 
@@ -67,7 +68,10 @@ def fit_by_passes(task: PassTask) -> Result:
         rows: Any = task.rows if len(positive) == 1 else InStep(task.rows, len(positive), workers)
         problem = posed(task, rows, loss, strength, classes, stop_of(task.limits, interrupt, began))
         problems = [for_class(problem, label, len(positive)) for label in positive]
-        run = PassRun(task.method, task.limits, int(settings.seed), settings.callback, interrupt, settings.keeping)
+        run = PassRun(
+            task.method, task.limits, int(settings.seed), settings.callback, interrupt, settings.keeping,
+            None if task.why == ASKED else PassSuccession(),
+        )  # fmt: skip
         starts = starts_of(settings.warm, facts.d, len(positive))
         parts = solve_all(problems, len(problems), run, starts=starts, workers=workers)
     return result_of(task, problems, parts, classes)
@@ -176,6 +180,6 @@ def result_of(task: PassTask, problems: list[PassProblem], parts: list[Outcome],
         classes, np.stack([part.w for part in parts]), np.array([part.b for part in parts]), support, signed,
         summed(part.certificate for part in parts), training, task.centre,
     )  # fmt: skip
-    result = together(model, parts, task.method.name, task.why)
+    result = together(model, parts, task.method.name, with_changes(task.why, parts))
     model.training |= {"status": result.status.value, "epochs": result.epochs}
     return result

@@ -19,19 +19,20 @@ from maxmargin.problems.losses import find_loss
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers.passes.newton import LARGEST_MATRIX
 from maxmargin.training.file_passes import MATRICES
+from maxmargin.training.pass_succession import by_newton_steps
 
 SLOW_STEEPNESS = 300.0  # mean of C ‖x‖² above which dual cached loops are not tried
 MATRIX_SHARE = 1.0  # part of the memory that matrices may take
 CACHED_LOOPS = "a file that does not fit in memory: dual steps on cached rows while other rows are read"
 BY_PASSES = (
     "a file that does not fit in memory, and values so large for this C that dual steps are slow: "
-    "Newton steps, one for each pass over the file"
+    "Newton steps by passes over the file"
 )
 
 
-WEIGHTED = "a file that does not fit in memory, with weights or a warm start: Newton steps, one for each pass"
+WEIGHTED = "a file that does not fit in memory, with weights or a warm start: Newton steps by passes over the file"
 SEVERAL_CLASSES = (
-    "a file that does not fit in memory, and more than two classes: Newton steps, one of every class for each pass"
+    "a file that does not fit in memory, and more than two classes: Newton steps of all classes by the same passes"
 )
 
 
@@ -47,9 +48,9 @@ class FirstRows(NamedTuple):
 def choose_for_files(settings: Settings, files: Files) -> tuple[str, str]:
     """Return the name of the solver and the reason."""
     first = first_rows(settings, files)
-    name = solver_by_passes(settings, files, first.d, first.classes)
+    name = solver_by_passes(settings, files, first.n, first.d, first.classes)
     if any(given is not None for given in (settings.weights, settings.class_weight, settings.warm)):
-        return name or ("newton" if find_loss(settings.loss).smooth else "second_order"), WEIGHTED
+        return name or by_newton_steps(first.n, first.d, find_loss(settings.loss).smooth), WEIGHTED
     if name is None:
         return "cached_loops", CACHED_LOOPS
     if settings.penalty(max(int(first.n), 1)) * first.mean_square > SLOW_STEEPNESS:
@@ -59,12 +60,12 @@ def choose_for_files(settings: Settings, files: Files) -> tuple[str, str]:
     return "cached_loops", CACHED_LOOPS
 
 
-def solver_by_passes(settings: Settings, files: Files, d: int, classes: int) -> str | None:
+def solver_by_passes(settings: Settings, files: Files, n: float, d: int, classes: int) -> str | None:
     """Return the solver that takes Newton steps by passes; None if its matrices do not fit in memory."""
     problems = 1 if classes == 2 else classes
     if d > LARGEST_MATRIX or problems * MATRICES * 8.0 * (d + 1) ** 2 > MATRIX_SHARE * files.budget.total:
         return None
-    return "newton" if find_loss(settings.loss).smooth else "second_order"
+    return by_newton_steps(n, d, find_loss(settings.loss).smooth)
 
 
 def first_rows(settings: Settings, files: Files) -> FirstRows:

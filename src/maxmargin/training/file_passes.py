@@ -22,6 +22,7 @@ from maxmargin.system.budget import shown_size
 from maxmargin.training.blame import reason_of
 from maxmargin.training.by_passes import PassTask, fit_by_passes, stop_of
 
+WITHOUT_MATRIX = "lbfgs", "gradient_descent"  # solvers by passes that build no matrix
 MATRICES = 5  # matrices of the features in memory at once: of this round and the next, a copy, its factors, a block's
 
 
@@ -88,7 +89,7 @@ def checked_weights(weights: Any) -> np.ndarray | None:
 
 def memory_of_matrices(rows: FileRows, name: str) -> int:
     """Return the bytes that the matrices of a solver take for each class; with many features it builds none."""
-    return 0 if name == "lbfgs" or rows.facts.d > LARGEST_MATRIX else MATRICES * 8 * (rows.facts.d + 1) ** 2
+    return 0 if name in WITHOUT_MATRIX or rows.facts.d > LARGEST_MATRIX else MATRICES * 8 * (rows.facts.d + 1) ** 2
 
 
 def check_memory(rows: FileRows, name: str) -> None:

@@ -19,11 +19,12 @@ from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS, find_pass_solver
 from maxmargin.solvers.passes.newton import LARGEST_MATRIX
 from maxmargin.training.by_passes import PassTask, fit_by_passes
+from maxmargin.training.pass_succession import by_newton_steps
 
 NOT_THERE = ("kernel", "probability", "expand", "memory", "nu")  # parameters that need all rows on one machine
 SMOOTH = "rows on a cluster, a smooth loss: Newton steps, one for each round"
 WIDE = "rows on a cluster, a smooth loss and many features: quasi-Newton steps, one for each round"
-HINGE = "rows on a cluster: Newton steps on a smoothed hinge loss, one for each round"
+HINGE = "rows on a cluster: Newton steps on the hinge loss, by rounds over all rows"
 
 
 def fit_on_cluster(settings: Settings) -> Result:
@@ -60,7 +61,7 @@ def choose_on_cluster(rows: ClusterRows, settings: Settings) -> tuple[str, str]:
     if settings.solver != "auto":
         return settings.solver, ASKED
     if not find_loss(settings.loss).smooth:
-        return "second_order", HINGE
+        return by_newton_steps(rows.facts.n, rows.facts.d, smooth=False), HINGE
     return ("newton", SMOOTH) if rows.facts.d <= LARGEST_MATRIX else ("lbfgs", WIDE)
 
 

@@ -32,6 +32,7 @@ from maxmargin.problems.streamed import MoreClassesError, Streamed, TwoSides, fi
 from maxmargin.results import Result
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS, find_solver
+from maxmargin.status import Status
 from maxmargin.system.buffers import tidy
 from maxmargin.system.overwriting import holds_something
 from maxmargin.system.temporary_files import temporary_folder
@@ -58,10 +59,12 @@ def fit_streamed(settings: Settings, files: Files) -> Result:
     watch = ProgressWatch(settings.tol, settings.callback)
     force = settings.force or reached is not None
     result = fit_by_dual_steps(settings.changed(callback=watch, force=force), files, name)
-    if not watch.slow:
+    if not (watch.slow or result.status is Status.STALLED):
         return result
     assert isinstance(result.model, LinearModel)
-    if solver_by_passes(settings, files, result.model.d, len(result.model.classes)) is None:
+    model = result.model
+    other = solver_by_passes(settings, files, model.training["n"], model.d, len(model.classes))
+    if other is None:
         return fit_by_dual_steps(settings, files, name)  # the first rows had few features, and later ones too many
     return gone_on_by_passes(settings, files, result, other)
 
@@ -78,7 +81,7 @@ def reached_by_passes(settings: Settings, files: Files) -> str | None:
 
 def why_gone_on(first: str, name: str) -> str:
     """Return the reason for a solver that goes on after dual steps."""
-    return f"began with {first}; its gap shrank too slowly, so {name} went on, one Newton step for each pass"
+    return f"began with {first}; its gap shrank too slowly, so {name} went on, Newton steps by passes over the file"
 
 
 def goes_on_with(settings: Settings, files: Files, name: str) -> str | None:
@@ -86,7 +89,7 @@ def goes_on_with(settings: Settings, files: Files, name: str) -> str | None:
     if not getattr(find_solver(name, settings.options), "go_on", False):
         return None
     first = first_rows(settings, files)
-    return solver_by_passes(settings, files, first.d, first.classes)
+    return solver_by_passes(settings, files, first.n, first.d, first.classes)
 
 
 def gone_on_by_passes(settings: Settings, files: Files, result: Result, name: str) -> Result:
@@ -98,6 +101,7 @@ def gone_on_by_passes(settings: Settings, files: Files, result: Result, name: st
     found = fit_files_by_passes(rest, files, name, why, settings.limits.after(result.seconds))
     found.seconds, found.epochs = found.seconds + result.seconds, found.epochs + result.epochs
     found.history = [*result.history, *found.history]
+    found.model.training["passes"] += result.model.training["passes"]
     return found
 
 

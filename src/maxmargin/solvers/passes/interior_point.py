@@ -5,8 +5,8 @@ Idea     that of dual/interior_point: Newton steps on the optimality conditions,
 Start    the optimum of a sample of the rows, found in memory; α well inside its box
 Step     (diag(r) + Σ h_i z_i z_iᵀ) Δv = …,   1/h_i = s_i/α_i + ξ_i/(C_i − α_i). A pass sums the matrix, which is
          factored once for two solutions: the predictor (μ = 0), and the corrector
-Pass     the first measures the predictor and sums the right-hand side of the corrector, which is linear in μ; the second
-         measures how far the corrector can go; the third moves, and sums the matrix and the certificate of v and α
+Pass     the first measures the predictor and sums the right-hand side of the corrector, which is linear in μ; the
+         second measures how far the corrector can go; the third moves, and sums the matrix and the certificate
 Keeps    α, C − α, s and ξ of all rows, where the rows are (interior_rows.py)
 Costs    a step: three passes, O(nnz d + d³); 15 to 30 steps, also where there are few rows for each feature
 After    Mehrotra, SIAM Journal on Optimization 1992; Ferris, Munson, SIAM Journal on Optimization 2002 (SVMs)
@@ -26,8 +26,14 @@ from maxmargin.solvers.parts.conjugate_gradients import Solve
 from maxmargin.solvers.parts.newton_system import by_cholesky
 from maxmargin.solvers.passes.base import PassSolver, PassState
 from maxmargin.solvers.passes.interior_rows import (
-    PIECES, Correct, MoveInside, Names, Predict, Step, least_length,
-)  # fmt: skip
+    PIECES,
+    Correct,
+    MoveInside,
+    Names,
+    Predict,
+    Step,
+    least_length,
+)
 from maxmargin.solvers.passes.sample import start_on_sample
 from maxmargin.solvers.passes.second_order import check_matrix
 from maxmargin.solvers.takes import Takes
@@ -134,9 +140,9 @@ def names_of(problem: PassProblem, turn: int) -> Names:
 
 def target_of(products: np.ndarray, t: float, n: int) -> float:
     """Return the μ at which the corrector aims, from the sum of all products and what the predictor leaves of it."""
-    here, along, bent = products.tolist()
-    ratio = (here + t * along + t * t * bent) / here
-    return 0.5 * (here / n) * max(ratio, 0.0) ** 3
+    here, along, bent = (float(one) for one in products)
+    ratio = max((here + t * along + t * t * bent) / here, 0.0)
+    return 0.5 * (here / n) * ratio * ratio * ratio
 
 
 def system(problem: PassProblem, state: InsideState) -> Solve:

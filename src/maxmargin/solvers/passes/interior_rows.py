@@ -37,6 +37,9 @@ class Names(NamedTuple):
     shortfall: str
 
 
+NO_NAMES = Names("", "", "", "")
+
+
 class Inside(NamedTuple):
     """A point or a direction on some rows: α, C − α (room), s (surplus), ξ (shortfall)."""
 
@@ -201,8 +204,8 @@ class MoveInside(Evaluate):
     q = α, then Σ h_i (1 − m_i) y_i z_i and the matrix Σ h_i z_i z_iᵀ.
     """
 
-    names: Names = Names(*PIECES)
-    others: Names = Names(*PIECES)
+    names: Names = NO_NAMES
+    others: Names = NO_NAMES
     moved: Step | None = None
     before: np.ndarray | None = None
     length: float = 0.0
