@@ -169,11 +169,14 @@ def test_alpha_of_the_result_has_the_certified_bound(file):
         assert np.array_equal(result.model.support, np.flatnonzero(result.alpha))
 
 
-def test_lbfgs_from_disk(tmp_path):
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("name", ["lbfgs", "gradient_descent"])
+def test_solvers_without_a_matrix_from_disk(tmp_path, name, loss, bias):
     X, y = overlapping(n=500)
     maxmargin.write(tmp_path / "rows.svm", X, y)
     rows = FileRows(open_source(tmp_path / "rows.svm"), SMALL)
-    problem, solver = problem_on(rows, "logistic"), PASS_SOLVERS["lbfgs"]
+    problem, solver = problem_on(rows, loss, bias=bias), PASS_SOLVERS[name]
     state, rng = solver.start(problem), np.random.default_rng(0)
     for _ in range(60):
         solver.advance(problem, state, rng)
@@ -246,6 +249,15 @@ def test_a_run_that_is_stopped_and_resumed_gives_the_same_model(file, tmp_path, 
     if loss != "hinge":  # the rows of a band are collected again, in another number of rounds
         assert np.array_equal(resumed.model.w, whole.model.w)
     assert resumed.certificate.primal == pytest.approx(whole.certificate.primal, rel=1e-6)
+
+
+def test_gradient_descent_that_is_stopped_and_resumed_gives_the_same_bits(file, tmp_path):
+    given = {"loss": "logistic", "solver": "gradient_descent", "tol": 1e-12, "max_epochs": 12}
+    whole = streamed_by(file, **given)
+    kept = {**given, "checkpoint": tmp_path / "kept"}
+    stopped = streamed_by(file, callback=lambda record: record.epochs >= 4, **kept)
+    assert stopped.status is Status.INTERRUPTED
+    assert np.array_equal(streamed_by(file, resume=True, **kept).model.w, whole.model.w)
 
 
 def test_ctrl_c_in_the_middle_of_a_pass_returns_the_best_model(file, monkeypatch):

@@ -18,7 +18,7 @@ from maxmargin.data.rows import count_columns, count_rows, count_stored
 from maxmargin.problems.losses import find_loss
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers.passes.newton import LARGEST_MATRIX
-from maxmargin.training.file_passes import MATRICES
+from maxmargin.training.file_passes import memory_for_matrices
 from maxmargin.training.pass_succession import by_newton_steps
 
 SLOW_STEEPNESS = 300.0  # mean of C ‖x‖² above which dual cached loops are not tried
@@ -48,22 +48,21 @@ class FirstRows(NamedTuple):
 def choose_for_files(settings: Settings, files: Files) -> tuple[str, str]:
     """Return the name of the solver and the reason."""
     first = first_rows(settings, files)
-    name = solver_by_passes(settings, files, first.n, first.d, first.classes)
+    name = solver_by_passes(settings, files, first.n, first.d)
     if any(given is not None for given in (settings.weights, settings.class_weight, settings.warm)):
         return name or by_newton_steps(first.n, first.d, find_loss(settings.loss).smooth), WEIGHTED
     if name is None:
         return "cached_loops", CACHED_LOOPS
     if settings.penalty(max(int(first.n), 1)) * first.mean_square > SLOW_STEEPNESS:
         return name, BY_PASSES
-    if first.classes > 2:
+    if first.classes > 2 and first.classes * memory_for_matrices(first.d) <= MATRIX_SHARE * files.budget.total:
         return name, SEVERAL_CLASSES
     return "cached_loops", CACHED_LOOPS
 
 
-def solver_by_passes(settings: Settings, files: Files, n: float, d: int, classes: int) -> str | None:
-    """Return the solver that takes Newton steps by passes; None if its matrices do not fit in memory."""
-    problems = 1 if classes == 2 else classes
-    if d > LARGEST_MATRIX or problems * MATRICES * 8.0 * (d + 1) ** 2 > MATRIX_SHARE * files.budget.total:
+def solver_by_passes(settings: Settings, files: Files, n: float, d: int) -> str | None:
+    """Return the solver that takes Newton steps by passes; None if the matrices of one class do not fit in memory."""
+    if d > LARGEST_MATRIX or memory_for_matrices(d) > MATRIX_SHARE * files.budget.total:
         return None
     return by_newton_steps(n, d, find_loss(settings.loss).smooth)
 

@@ -89,7 +89,12 @@ def checked_weights(weights: Any) -> np.ndarray | None:
 
 def memory_of_matrices(rows: FileRows, name: str) -> int:
     """Return the bytes that the matrices of a solver take for each class; with many features it builds none."""
-    return 0 if name in WITHOUT_MATRIX or rows.facts.d > LARGEST_MATRIX else MATRICES * 8 * (rows.facts.d + 1) ** 2
+    return 0 if name in WITHOUT_MATRIX or rows.facts.d > LARGEST_MATRIX else memory_for_matrices(rows.facts.d)
+
+
+def memory_for_matrices(d: int) -> int:
+    """Return the bytes of the matrices of d features for one class."""
+    return MATRICES * 8 * (d + 1) ** 2
 
 
 def check_memory(rows: FileRows, name: str) -> None:

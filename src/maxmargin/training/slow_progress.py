@@ -1,35 +1,56 @@
-"""Notices that dual steps from files make too little progress, so that another method should go on."""
+"""Notices that dual steps from files make too little progress: another method should go on, or the run should end."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf, log
 from typing import Any
 
 from maxmargin.loop.loop import Callback
 from maxmargin.loop.record import Record
+from maxmargin.solvers.base import Solver
 
 LEAST_PASSES = 12  # passes before progress is judged: 10 passes or fewer are enough on scaled data (outofcore.md)
+LEAST_EPOCHS = 5000.0  # epochs before a run may end: the slowest file of every_file.md that converges takes fewer
+HOPELESS = 20.0  # dual steps end if they will need more than this many times the epochs so far
 PATIENCE = 1.0  # dual steps go on while they will need at most this many times the passes made so far
 
 
 @dataclass(eq=False)
 class ProgressWatch:
-    """A callback that stops a run whose gap, at its present rate, reaches `tol` too late; `slow` says that it did."""
+    """A callback that stops a run whose gap, at its present rate, reaches `tol` too late; `slow` says that it did.
+
+    `gaps` holds the gaps of each two-class problem at the end of its passes.
+    """
 
     tol: float
     callback: Callback | None = None
     slow: bool = False
-    gaps: list[float] = field(default_factory=list)
+    gaps: dict[str, list[float]] = field(default_factory=dict)
 
     def __call__(self, record: Record) -> Any:
         """Pass the record on, and return whether the run should stop."""
         asked = self.callback(record) if self.callback is not None else None
         passes = record.reading.passes if record.reading is not None else 0
-        if passes > len(self.gaps):
-            self.gaps.append(record.best.relative_gap)
-            self.slow = passes_left(self.gaps, self.tol) > max(PATIENCE * passes, 1.0) and passes >= LEAST_PASSES
+        gaps = self.gaps.setdefault(record.problem, [])
+        if passes > len(gaps):
+            gaps.append(record.best.relative_gap)
+            self.slow = passes_left(gaps, self.tol) > max(PATIENCE * passes, 1.0) and passes >= LEAST_PASSES
         return asked or self.slow
+
+
+@dataclass(frozen=True)
+class EndIfHopeless:
+    """A Succession without a follower: dual steps that would need very many more epochs end as STALLED."""
+
+    def follower(self, problem: Any, tried: Sequence[str]) -> Solver | None:
+        """Return None: no other solver goes on in the same run."""
+        return None
+
+    def too_slow(self, problem: Any, tried: Sequence[str], epochs: float, left: float, gap: float) -> bool:
+        """Whether the run should end."""
+        return epochs >= LEAST_EPOCHS and left > HOPELESS * epochs
 
 
 def passes_left(gaps: list[float], tol: float) -> float:

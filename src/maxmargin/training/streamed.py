@@ -39,7 +39,7 @@ from maxmargin.system.temporary_files import temporary_folder
 from maxmargin.training.blame import reason_of
 from maxmargin.training.file_choice import choose_for_files, first_rows, solver_by_passes
 from maxmargin.training.file_passes import fit_files_by_passes
-from maxmargin.training.slow_progress import ProgressWatch
+from maxmargin.training.slow_progress import EndIfHopeless, ProgressWatch
 from maxmargin.training.streamed_result import StreamedOutcome, StreamedTask, result_of
 
 
@@ -62,8 +62,7 @@ def fit_streamed(settings: Settings, files: Files) -> Result:
     if not (watch.slow or result.status is Status.STALLED):
         return result
     assert isinstance(result.model, LinearModel)
-    model = result.model
-    other = solver_by_passes(settings, files, model.training["n"], model.d, len(model.classes))
+    other = solver_by_passes(settings, files, result.model.training["n"], result.model.d)
     if other is None:
         return fit_by_dual_steps(settings, files, name)  # the first rows had few features, and later ones too many
     return gone_on_by_passes(settings, files, result, other)
@@ -89,7 +88,7 @@ def goes_on_with(settings: Settings, files: Files, name: str) -> str | None:
     if not getattr(find_solver(name, settings.options), "go_on", False):
         return None
     first = first_rows(settings, files)
-    return solver_by_passes(settings, files, first.n, first.d, first.classes)
+    return solver_by_passes(settings, files, first.n, first.d)
 
 
 def gone_on_by_passes(settings: Settings, files: Files, result: Result, name: str) -> Result:
@@ -213,7 +212,7 @@ def solved(task: StreamedTask, problem: Streamed, sides: list[TwoSides], interru
             nnz=stream.nnz, input_d=stream.input_d, shift=stream.shift,
         )  # fmt: skip
 
-    run = Run(task.method, task.limits, int(settings.seed), settings.callback, interrupt, task.keeping)
+    run = Run(task.method, task.limits, int(settings.seed), settings.callback, interrupt, task.keeping, EndIfHopeless())
     return solve_all(streams(), len(sides), run, kept=kept)
 
 
