@@ -50,8 +50,8 @@ def report(rows: list[list[str]]) -> str:
     """Return the table with its heading."""
     given = [one for one in sys.argv[1:] if "/" not in one and one not in ("--data", "--write")]
     return heading("cached_loops on every file", " ".join(["python benchmarks/outofcore/every_file.py", *given])) + (
-        "\nThe memory is 20 MB, or more where that is refused for the number of features. Seconds were measured while other"
-        " programs ran: passes are what to compare.\n\n" + table(HEADS, rows)
+        "\nThe memory is 20 MB, or more where that is refused for the number of features. Seconds were measured while "
+        "other programs ran: passes are what to compare.\n\n" + table(HEADS, rows)
     )
 
 
