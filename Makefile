@@ -9,7 +9,8 @@ BIN := .venv/bin
 BENCHMARKS := bench-startup bench-reading bench-certified bench-lectures bench-step_cost bench-scaling bench-choices \
     bench-approximation bench-bias
 
-.PHONY: demo test lint types imports tests $(BENCHMARKS) bench-linear bench-kernel bench-outofcore bench-small fuzz clean
+.PHONY: demo test lint types imports tests $(BENCHMARKS) bench-linear bench-kernel bench-outofcore bench-small \
+    bench-dask fuzz clean
 
 demo: .venv/ready
 	@$(BIN)/maxmargin demo
@@ -33,7 +34,7 @@ tests: .venv/ready-dev
 $(BENCHMARKS): bench-%: .venv/ready-bench
 	$(BIN)/python benchmarks/$*.py --write benchmarks/results/$*.md
 
-bench-linear bench-kernel bench-outofcore bench-small: bench-%: .venv/ready-bench
+bench-linear bench-kernel bench-outofcore bench-small bench-dask: bench-%: .venv/ready-bench
 	$(BIN)/python benchmarks/$*/run.py --write benchmarks/results/$*.md $(if $(DATA),--data $(DATA))
 
 fuzz: .venv/ready-dev
