@@ -22,6 +22,7 @@ from vectors import vector_files
 import maxmargin
 
 TOL = 1e-4  # the tightest gap of the table
+TIGHT_TOL = 1e-9  # of a second run of ours, since a peer may come nearer to the optimum than TOL
 REFERENCE_TOL = 1e-6  # of one machine, whose objective the cluster's is compared with
 ITERATIONS = (10, 30, 100, 300, 1000, 3000)  # limits given to peers, one after the other
 GROWTH = 3.4  # the next limit takes at most this many times as long as the last one
@@ -76,8 +77,9 @@ def on_cluster(task: Task, workers: int) -> Iterator[dict]:
         say(f"{task.name}: {task.partitions} partitions on {workers} workers")
         with closing(rows_on_cluster(blocks, client=client)) as rows:
             trained_on(rows, blocks, client, task, max_epochs=3)  # compiles
-        with closing(rows_on_cluster(blocks, client=client)) as rows:
-            yield trained_on(rows, blocks, client, task, max_seconds=task.limit)
+        for tol in (TOL, TIGHT_TOL) if workers == SPARK_CORES else (TOL,):
+            with closing(rows_on_cluster(blocks, client=client)) as rows:
+                yield trained_on(rows, blocks, client, task, tol=tol, max_seconds=task.limit)
 
 
 def trained_on(rows: Any, blocks: Any, client: Any, task: Task, **limits: Any) -> dict:
@@ -91,10 +93,11 @@ def trained_on(rows: Any, blocks: Any, client: Any, task: Task, **limits: Any) -
         found = record.certificate
         history.append([record.seconds, rows.rounds, rows.sent, rows.received, found.primal, record.best.relative_gap])
 
-    given = {"loss": task.loss, "C": task.C, "tol": TOL, "client": client, "callback": note, **limits}
+    given = {"loss": task.loss, "C": task.C, "client": client, "callback": note, "tol": TOL, **limits}
     result = trained(rows, settings_of("train", blocks, given), time.perf_counter())
     return {
-        **outcome(result), "rounds": rows.rounds, "sent": rows.sent, "received": rows.received, "history": history,
+        **outcome(result), "tol": given["tol"], "rounds": rows.rounds, "sent": rows.sent, "received": rows.received,
+        "history": history,
         "n": rows.facts.n, "d": rows.facts.d, "nnz": rows.facts.nnz, "partitions": task.partitions,
     }  # fmt: skip
 

@@ -7,7 +7,8 @@ A cluster of processes on this machine, each with a nanny that starts it again. 
 problem. Then the problems are trained in turn, while a thread kills a worker by SIGKILL, chosen at random, at random
 moments between the start and the end of a round. The first round with a kill is drawn from those of the undisturbed
 run; the next kill waits until all workers are back, so one run may have several kills, or none, and one round two at
-most. Only processes that this program started are killed.
+most. Only processes that this program started are killed. If a nanny gives up its worker, a new cluster is started
+between two runs.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ HEADS = [
     "run", "data", "loss", "kill", "seconds into the run", "round", "partitions of the killed worker",
     "partitions made again", "status", "certified gap", "objective / undisturbed - 1",
 ]  # fmt: skip
-MOST_RUNS = 10  # times the number of kills: so many runs without enough kills end the program
+MOST_CLUSTERS = 20
+RESTART_SECONDS = 30.0  # after which a nanny has given up its worker: Dask restarts none that dies while it is starting
+TIMEOUT = 120.0
 KILLS_A_ROUND = 2  # most kills in one round: the second may hit partitions made again; after 5 a round is given up
 POLL = 0.001
 
@@ -113,7 +116,7 @@ class Killer(threading.Thread):
         return now >= self.first and sum(kill.round == now for kill in self.kills) < KILLS_A_ROUND
 
     def all_back(self) -> bool:
-        """Whether all workers run, and the scheduler knows them: Dask restarts none that dies while it is starting."""
+        """Whether all workers run, and the scheduler knows them."""
         known, killed = set(self.cluster.scheduler.workers), {kill.address for kill in self.kills}
         return all(
             nanny.process is not None
@@ -144,14 +147,17 @@ def main() -> None:
         prepare(name, options.data, options.cache)
     with local_client(options.workers) as client:
         quiet = {problem: trained(client, problem, options) for problem in problems}
-        runs = disturbed(client, quiet, options)
+    runs, rng, left = list[Run](), random.Random(options.seed), MOST_CLUSTERS
+    while missing(runs, options) and (left := left - 1) >= 0:
+        with local_client(options.workers) as client:
+            disturbed(client, quiet, options, rng, runs)
     report(options, quiet, runs)
 
 
 def given() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--names", default="covtype.binary.scale,dense:400000x50")
+    parser.add_argument("--names", default="covtype.binary.scale,dense:200000x50")
     parser.add_argument("--losses", default="hinge,logistic")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--workers", type=int, default=4)
@@ -163,13 +169,24 @@ def given() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def disturbed(client: Any, quiet: dict[tuple[str, str], Run], options: argparse.Namespace) -> list[Run]:
-    """Train the problems in turn until there have been enough kills."""
-    rng, runs, problems = random.Random(options.seed), list[Run](), list(quiet)
-    while (left := options.kills - sum(len(run.kills) for run in runs)) > 0 and len(runs) < MOST_RUNS * options.kills:
+def missing(runs: list[Run], options: argparse.Namespace) -> int:
+    """Return how many kills are missing."""
+    return options.kills - sum(len(run.kills) for run in runs)
+
+
+def disturbed(
+    client: Any, quiet: dict[tuple[str, str], Run], options: argparse.Namespace, rng: random.Random, runs: list[Run]
+) -> None:
+    """Train the problems in turn until there have been enough kills, or a nanny has given up its worker."""
+    problems = list(quiet)
+    while left := missing(runs, options):
+        try:
+            client.wait_for_workers(options.workers, timeout=RESTART_SECONDS)
+        except TimeoutError:
+            say("a nanny did not start its worker again: a new cluster")
+            return
         problem = problems[len(runs) % len(problems)]
         runs.append(trained(client, problem, options, rng, left, rng.randint(1, quiet[problem].rounds)))
-    return runs
 
 
 def trained(
@@ -182,10 +199,9 @@ def trained(
     from maxmargin.training.on_cluster import trained as train
 
     name, loss = problem
-    client.wait_for_workers(options.workers, timeout=120)
     task = Task(name, loss, 1.0, 600.0, options.cache, options.partitions)
     blocks = blocks_on(client, task)
-    with closing(rows_on_cluster(blocks, client=client)) as rows:
+    with closing(rows_on_cluster(blocks, client=client, timeout=TIMEOUT)) as rows:
         killer = Killer(client.cluster, rows, most, rng or random.Random(0), first)
         if rng is not None:
             killer.start()
