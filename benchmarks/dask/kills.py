@@ -247,9 +247,10 @@ def report(options: argparse.Namespace, quiet: dict[tuple[str, str], Run], runs:
     text += (
         f"\n{sum(len(run.kills) for run in runs)} kills in {len(disturbed_runs)} of {len(runs)} runs, on "
         f"{options.workers} workers with {options.partitions} partitions, tolerance {options.tol:g}. Runs that did not "
-        f"end certified with the objective of the undisturbed run: {wrong}.\n\nA partition is made again on another "
-        "worker from its origin. `none`: the reply of the killed worker had arrived, and the run ended before its "
-        "partitions were needed.\n\n"
+        f"end certified with the objective of the undisturbed run: {wrong}.\n\n"
+        "A partition is made again on another worker from its origin, when the next round needs it; it is listed with\n"
+        f"the last kill before. At most {KILLS_A_ROUND} kills fall in one round: a partition that loses its workers\n"
+        "more than 5 times in one round is an error by design (docs/cluster.md).\n\n"
     )
     publish(text + table(HEADS, rows), options.write)
     if wrong:
