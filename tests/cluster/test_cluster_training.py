@@ -23,9 +23,13 @@ def arrays(data, chunk=250):
     return da.from_array(X, chunks=(chunk, 8)), da.from_array(y, chunks=chunk)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
-def test_the_objective_is_that_of_one_machine(data, client, loss):
-    found = maxmargin.train(*arrays(data), loss=loss, client=client)
+@pytest.mark.parametrize(
+    ("loss", "solver"),
+    [("hinge", "auto"), ("squared_hinge", "auto"), ("logistic", "auto"), ("hinge", "interior_point"),
+     ("logistic", "gradient_descent")],
+)  # fmt: skip
+def test_the_objective_is_that_of_one_machine(data, client, loss, solver):
+    found = maxmargin.train(*arrays(data), loss=loss, solver=solver, client=client)
     alone = maxmargin.train(*data, loss=loss, tol=1e-6)
     assert found.status is Status.CONVERGED
     assert found.certificate.relative_gap <= 1e-4
@@ -56,7 +60,8 @@ def test_a_run_that_ends_early_is_resumed_with_its_dual_variables(data, client, 
     assert done.certificate.relative_gap <= 1e-6
 
 
-def test_a_worker_killed_during_training_costs_no_certificate(data, client):
+@pytest.mark.parametrize("solver", ["auto", "interior_point"])
+def test_a_worker_killed_during_training_costs_no_certificate(data, client, solver):
     killed = []
 
     def kill(record):
@@ -64,7 +69,7 @@ def test_a_worker_killed_during_training_costs_no_certificate(data, client):
             killed.append(sorted(client.run(os.getpid).values())[0])
             os.kill(killed[0], signal.SIGKILL)
 
-    found = maxmargin.train(*arrays(data), tol=1e-6, callback=kill, client=client)
+    found = maxmargin.train(*arrays(data), solver=solver, tol=1e-6, callback=kill, client=client)
     assert killed
     assert found.status is Status.CONVERGED
     alone = maxmargin.train(*data, tol=1e-7)

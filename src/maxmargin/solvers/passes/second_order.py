@@ -44,6 +44,14 @@ BAND_SHARE = 0.6  # part of the memory for rows that a band takes
 DIVISOR = 4.0  # divides ε after a round: 16, as in memory, took up to twice as many passes on covtype
 
 
+class Round(NamedTuple):
+    """The ε of a round, which of two vectors holds its α, and whether α is C/2 instead."""
+
+    epsilon: float
+    turn: int
+    middle: bool
+
+
 @dataclass
 class RoundState(PassState):
     """The point, ε, and the gradient and matrix of the next Newton step.
@@ -51,6 +59,7 @@ class RoundState(PassState):
     `band` holds the rows whose q may still change, if they fit in memory, and `rounds` is the number of rounds on them
     before the next pass; 0 for a Newton step on all rows. `turn` tells which of two vectors holds α, and the other one
     receives q; in the first round, `middle`, α is C/2. `solved` says that a round has just ended.
+    `evaluated` is the round of the last pass.
     """
 
     epsilon: float = 0.0
@@ -61,6 +70,7 @@ class RoundState(PassState):
     band: Any = None
     gradient: Any = None
     matrix: Any = None
+    evaluated: Any = None
 
 
 @dataclass(frozen=True)
@@ -111,6 +121,7 @@ class PassSecondOrder(PassNewton):
         """Decide whether the round goes on or the next one begins, and keep its gradient and matrix."""
         at = state.at
         assert at is not None
+        state.evaluated = Round(state.epsilon, state.turn, state.middle)
         state.gradient, state.matrix, state.solved = problem.gradient(at), at.matrix, False
         if gap_of_gradient(problem.regulariser.r, state.gradient) <= SOLVED_PART * at.slack:
             state.gradient = problem.gradient_of(at.v, ahead[0])
@@ -119,13 +130,14 @@ class PassSecondOrder(PassNewton):
             state.solved = True
 
     def saved(self, problem: PassProblem, state: PassState) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what a checkpoint holds: for hinge also α, ε, and which of its two vectors holds α."""
+        """Return what a checkpoint holds: for hinge also α and ε of the last pass, which is then repeated as it was."""
         assert isinstance(state, RoundState)
         arrays, numbers = super().saved(problem, state)
         if problem.loss.smooth or state.at is None:
             return arrays, numbers
-        alpha = np.zeros(0) if state.middle else problem.rows.vector(alpha_names(problem, state.turn)[0])
-        numbers |= {"epsilon": state.epsilon, "turn": state.turn, "rounds": state.rounds}
+        last: Round = state.evaluated
+        alpha = np.zeros(0) if last.middle else problem.rows.vector(alpha_names(problem, last.turn)[0])
+        numbers |= {"epsilon": last.epsilon, "turn": last.turn, "rounds": state.rounds}
         return {**arrays, "alpha": alpha}, numbers
 
     def restored(self, problem: PassProblem, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> PassState:
