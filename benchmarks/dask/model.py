@@ -94,28 +94,48 @@ def cells(run: dict, machines: Machines) -> list[str]:
 
 
 def terabyte(runs: list[dict], machines: Machines) -> str:
-    """Return what a terabyte would take, from the counted runs of logistic regression on generated wide rows."""
-    wide = [run for run in runs if run["data"].startswith("wide:") and run["loss"] == "logistic" and at_gap(run, SHOWN)]
+    """Return what a terabyte would take, from the counted runs of logistic regression on rows of a million features."""
+    every = [run for run in runs if run["d"] == FEATURES and run["loss"] == "logistic" and at_gap(run, SHOWN)]
+    wide = [run for run in every if run["workers"] == min(one["workers"] for one in every)]
     if not wide:
         return ""
-    source = max(wide, key=lambda run: (run["nnz"], -run["workers"]))
-    _, rounds, down, up, work, _ = at_gap(source, SHOWN)
-    speed = work / (rounds * source["nnz"])
-    message = (down + up) / rounds / source["d"] * FEATURES
+    lines = [at_gap(run, SHOWN) for run in wide]
+    fixed, speed = speeds(wide, lines)
+    rounds = max(line[1] for line in lines)
+    message, alone = (max(sum(line[k] for k in ks) / line[1] for line in lines) for ks in ((2, 3), (5,)))
     rows = []
     for count in TERABYTE_MACHINES:
-        local = ROWS * VALUES * speed / (count * machines.cores)
+        local = ROWS * VALUES * speed / (count * machines.cores) + fixed
         levels = ceil(log2(count))
         network = 2 * levels * machines.latency + levels * message / machines.bandwidth
-        rows.append(
-            [str(count), f"{local:.2f}", f"{network:.2f}", f"{rounds:.0f}", f"{rounds * (local + network):.0f}"]
-        )
-    text = (
+        shares = [f"{one:.2f}" for one in (local, network, alone)]
+        rows.append([str(count), *shares, f"{rounds:.0f}", f"{rounds * (local + network + alone):.0f}"])
+    return terabyte_text(wide, lines, fixed, speed, machines) + table(TERABYTE_HEADS, rows)
+
+
+TERABYTE_HEADS = ["machines", "rows, s a round", "network, s a round", "client, s a round", "rounds", "seconds"]
+
+
+def speeds(runs: list[dict], lines: list[list[float]]) -> tuple[float, float]:
+    """Return CPU seconds of a partition and of a value in one round, by least squares over runs of several sizes."""
+    work = np.array([line[4] / line[1] for line in lines])
+    sizes = np.array([[run["workers"], run["nnz"]] for run in runs], dtype=float)
+    if len(runs) < 2:
+        return 0.0, float(work[0] / sizes[0, 1])
+    scale = sizes.max(axis=0)
+    fixed, speed = np.linalg.lstsq(sizes / scale, work, rcond=None)[0] / scale
+    return max(float(fixed), 0.0), float(speed)
+
+
+def terabyte_text(runs: list[dict], lines: list[list[float]], fixed: float, speed: float, machines: Machines) -> str:
+    counted = ", ".join(f"{line[1]:.0f} with {run['n']:,} rows" for run, line in zip(runs, lines, strict=True))
+    return (
         f"\n## One terabyte\n\nLogistic regression, {ROWS:.0e} rows, {FEATURES:.0e} features, {VALUES:g} values a row: "
-        f"modelled. Rounds to {SHOWN:g} and {1e9 * speed:.2f} ns for a value of a pass are those of {source['data']} "
-        f"with {source['workers']} workers; {machines.cores} cores a machine, summed in a tree over the machines.\n\n"
+        f"modelled.\nRounds to {SHOWN:g}, counted on generated rows with {runs[0]['workers']} workers: {counted}; the "
+        f"largest is taken.\nA round takes {1e9 * speed:.2f} ns for a value and {1e3 * fixed:.0f} ms for a partition, "
+        f"by least squares over these runs.\n{machines.cores} cores a machine, one partition each, summed in a tree "
+        "over the machines.\n\n"
     )
-    return text + table(["machines", "rows, s a round", "network, s a round", "rounds", "seconds"], rows)
 
 
 def draw(runs: list[dict], machines: Machines, picture: Path) -> None:
@@ -138,6 +158,9 @@ def draw(runs: list[dict], machines: Machines, picture: Path) -> None:
             axes[1, column].loglog(workers, [in_a_tree(line, k, machines) for k, _, line in found], **how)
         axes[0, column].set_title(f"{loss}: rounds to {SHOWN:g}", fontsize=10)
         axes[1, column].set_title(f"{loss}: modelled seconds", fontsize=10)
+    for line, limits in zip(axes, ((1.0, 1e3), (1e-2, 1e2)), strict=True):
+        for axis in line:
+            axis.set_ylim(*limits)
     for axis in axes.flat:
         axis.grid(alpha=0.3)
         axis.tick_params(labelsize=8)
