@@ -134,3 +134,15 @@ def test_the_command_line_starts_and_stops_processes_of_its_own(data, tmp_path, 
     assert run(["train", "t.svm", "--cluster", "local:1", "--loss", "squared_hinge", "-q"]) == 0
     assert run(["train", "none.svm", "--cluster", "local:1", "-m", "n", "-q"]) == 1
     assert "none.svm" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_a_path_over_c_takes_the_rounds_of_one(data, client, loss):
+    Cs = [1.0, 0.01, 0.1]
+    results = maxmargin.path(*arrays(data), Cs=Cs, loss=loss, client=client)
+    assert [result.model.training["C"] for result in results] == Cs
+    for C, result in zip(Cs, results, strict=True):
+        alone = maxmargin.train(*data, C=C, loss=loss, tol=1e-6)
+        assert result.status is Status.CONVERGED
+        assert result.certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-4)
+    assert results[0].model.training["rounds"] <= 2 * max(len(result.history) for result in results) + 2

@@ -33,6 +33,7 @@ WEIGHTED = "a file that does not fit in memory, with weights or a warm start: Ne
 SEVERAL_CLASSES = (
     "a file that does not fit in memory, and more than two classes: Newton steps, one of every class for each pass"
 )
+SEVERAL_C = "files that do not fit in memory, and several C: one step of each C for each pass"
 
 
 class FirstRows(NamedTuple):
@@ -57,6 +58,16 @@ def choose_for_files(settings: Settings, files: Files) -> tuple[str, str]:
     if first.classes > 2:
         return name, SEVERAL_CLASSES
     return "cached_loops", CACHED_LOOPS
+
+
+def choose_for_path(settings: Settings, files: Files) -> tuple[str, str]:
+    """Return the name of the solver for several C, and the reason: all C in the same passes if a solver can do that."""
+    first = first_rows(settings, files)
+    if name := solver_by_passes(settings, files, first.d, 2):
+        return name, SEVERAL_C
+    if not find_loss(settings.loss).smooth:
+        return "cached_loops", CACHED_LOOPS
+    return "lbfgs", SEVERAL_C
 
 
 def solver_by_passes(settings: Settings, files: Files, d: int, classes: int) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,35 @@ from maxmargin.results import Result
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import find_pass_solver
 from maxmargin.solvers.passes.newton import LARGEST_MATRIX
-from maxmargin.system.budget import shown_size
+from maxmargin.system.budget import Budget, shown_size
 from maxmargin.training.blame import reason_of
-from maxmargin.training.by_passes import PassTask, fit_by_passes, stop_of
+from maxmargin.training.by_passes import PassTask, fit_by_passes, path_by_passes, stop_of
 
 MATRICES = 5  # matrices of the features in memory at once: of this round and the next, a copy, its factors, a block's
 
 
 def fit_files_by_passes(settings: Settings, files: Files, name: str, why: str, limits: Limits) -> Result:
     """Train from files by the solver `name`, each step of which is a pass over the rows."""
+    began = time.perf_counter()
+    task, rows = task_of_files(settings, files, name, why, limits)
+    surveying = time.perf_counter() - began
+    result = fit_by_passes(task)
+    result.seconds += surveying
+    result.reason = reason_of(result.status, files, rows.preparation)
+    return result
+
+
+def path_of_files_by_passes(settings: Settings, files: Files, name: str, why: str, Cs: Sequence[float]) -> list[Result]:
+    """Train from files for each of the increasing C, in the same passes."""
+    task, rows = task_of_files(settings, files, name, why, settings.limits)
+    results = path_by_passes(task, Cs)
+    for result in results:
+        result.reason = reason_of(result.status, files, rows.preparation)
+    return results
+
+
+def task_of_files(settings: Settings, files: Files, name: str, why: str, limits: Limits) -> tuple[PassTask, FileRows]:
+    """Read the files once, and return the task and its rows."""
     began = time.perf_counter()
     method = find_pass_solver(name, settings.options)
     rows = surveyed(settings, files, limits, began)
@@ -39,15 +60,12 @@ def fit_files_by_passes(settings: Settings, files: Files, name: str, why: str, l
         described |= {"expand": settings.expansion.text, "input_d": rows.input_d}
     identity = {"file": files.identity} if settings.checkpoint is not None else {}
     centre = shift.centre(facts.d) if shift else None
-    surveying = time.perf_counter() - began
+    left = limits.after(time.perf_counter() - began)
     task = PassTask(
-        rows, settings, limits.after(surveying), method, why, identity, centre, described, classes_at_once(rows, name)
-    )
-    result = fit_by_passes(task)
-    result.seconds += surveying
-    result.model.training["passes"] = rows.passes
-    result.reason = reason_of(result.status, files, rows.preparation)
-    return result
+        rows, settings, left, method, why, identity, centre, described, problems_at_once(facts.d, name, files.budget),
+        lambda: {"passes": rows.passes},
+    )  # fmt: skip
+    return task, rows
 
 
 def surveyed(settings: Settings, files: Files, limits: Limits, began: float) -> FileRows:
@@ -86,23 +104,23 @@ def checked_weights(weights: Any) -> np.ndarray | None:
     return found
 
 
-def memory_of_matrices(rows: FileRows, name: str) -> int:
-    """Return the bytes that the matrices of a solver take for each class; with many features it builds none."""
-    return 0 if name == "lbfgs" or rows.facts.d > LARGEST_MATRIX else MATRICES * 8 * (rows.facts.d + 1) ** 2
+def memory_of_matrices(d: int, name: str) -> int:
+    """Return the bytes that the matrices of a solver take for each problem; with many features it builds none."""
+    return 0 if name == "lbfgs" or d > LARGEST_MATRIX else MATRICES * 8 * (d + 1) ** 2
 
 
 def check_memory(rows: FileRows, name: str) -> None:
     """Raise if the matrices of a solver leave too little memory."""
     facts, budget = rows.facts, rows.budget
     budget.for_rows(facts.n, facts.d)
-    if (needed := memory_of_matrices(rows, name)) > budget.total:
+    if (needed := memory_of_matrices(facts.d, name)) > budget.total:
         raise ParameterError(
             f"memory={shown_size(budget.total)} is too little for the matrices of {name} with {facts.d:,} features: "
             f"give at least {shown_size(needed)}, or take solver='cached_loops' or 'lbfgs'"
         )
 
 
-def classes_at_once(rows: FileRows, name: str) -> int:
-    """Return how many classes can be trained in the same passes."""
-    needed = memory_of_matrices(rows, name) + 16 * rows.facts.d
-    return max(1, int(rows.budget.total // needed))
+def problems_at_once(d: int, name: str, budget: Budget) -> int:
+    """Return how many problems, of classes or C, can be trained in the same passes."""
+    needed = memory_of_matrices(d, name) + 16 * d
+    return max(1, int(budget.total // max(needed, 1)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from maxmargin.system.memory_errors import memory_errors
 from maxmargin.training.approximate import fit_features
 from maxmargin.training.kernel import fit_kernel
 from maxmargin.training.linear import fit_linear
-from maxmargin.training.streamed import fit_streamed
+from maxmargin.training.streamed import fit_streamed, path_streamed
 
 IN_MEMORY = ("kernel", "probability")  # parameters that need all rows in memory
 BY_PASSES = ("weights", "class_weight", "warm")  # parameters that dual steps from files do not take
@@ -156,7 +157,7 @@ def fit(settings: Settings) -> Result:
             raise RefusedError(f"{settings.solver} reads rows from files: name one as X, or take solver='auto'")
         return fit_examples(examples_for(settings), settings)
     files = files_for(settings)
-    if settings.solver in STREAMING_SOLVERS or (settings.solver in ("auto", *PASS_SOLVERS) and files.too_large()):
+    if is_streamed(settings, files):
         check_streamed(settings, files)
         result = fit_streamed(settings, files)
         result.model.training.update(files.left_out)
@@ -164,6 +165,29 @@ def fit(settings: Settings) -> Result:
     result = fit_examples(examples_in(files, settings.task), settings)
     result.model.training.update(files.left_out)
     return result
+
+
+@memory_errors()
+def fit_for_each(settings: Settings, Cs: Sequence[float]) -> list[Result] | None:
+    """Train for each of the increasing C on a cluster or from files that do not fit in memory; None for other rows."""
+    if settings.client is not None or is_on_cluster(settings.X):
+        from maxmargin.training.on_cluster import path_on_cluster
+
+        return path_on_cluster(settings, Cs)
+    if not is_file(settings.X) or not is_streamed(settings, files := files_for(settings)):
+        return None
+    check_streamed(settings, files)
+    results = path_streamed(settings, files, Cs)
+    for result in results:
+        result.model.training.update(files.left_out)
+    return results
+
+
+def is_streamed(settings: Settings, files: Files) -> bool:
+    """Whether the files are read again in each pass: the solver requires it, or they do not fit in memory."""
+    if settings.solver in STREAMING_SOLVERS:
+        return True
+    return settings.solver in ("auto", *PASS_SOLVERS) and files.too_large()
 
 
 @memory_errors()
