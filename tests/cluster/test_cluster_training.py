@@ -146,3 +146,22 @@ def test_a_path_over_c_takes_the_rounds_of_one(data, client, loss):
         assert result.status is Status.CONVERGED
         assert result.certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-4)
     assert results[0].model.training["rounds"] <= 2 * max(len(result.history) for result in results) + 2
+
+
+def test_files_on_a_cluster_have_weights_in_a_column_or_in_files(data, client, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = data
+    weights = np.random.default_rng(1).uniform(0.0, 2.0, len(y))
+    alone = maxmargin.train(X, y, weights=weights, loss="logistic", tol=1e-6)
+    for part in range(2):
+        own = slice(500 * part, 500 * part + 500)
+        table = pd.DataFrame(X[own], columns=list("pqrstuvw")).assign(heavy=weights[own], label=y[own])
+        table.to_parquet(f"part-{part}.parquet")
+        maxmargin.write(f"part-{part}.svm", X[own], y[own])
+        np.save(f"weights-{part}.npy", weights[own])
+    for files, named in (("part-*.parquet", "heavy"), ("part-*.svm", "weights-*.npy")):
+        found = maxmargin.train(files, weights=named, loss="logistic", client=client)
+        assert found.model.d == 8
+        assert found.certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-4)
+    with pytest.raises(maxmargin.DataError, match=r"partition 0: weights='light' is neither a column of .* nor a file"):
+        maxmargin.train("part-*.parquet", weights="light", client=client)

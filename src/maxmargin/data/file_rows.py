@@ -53,6 +53,7 @@ class FileRows:
         self.found: RowFacts | None = None
         self.input_d = self.passes = self.read_bytes = 0
         self.touched, self.lock = 0, Lock()
+        self.weighted = weights is not None
         self.drawn: tuple[RowStore, list[np.ndarray], list[np.ndarray]] | None = None
 
     @property
@@ -81,6 +82,7 @@ class FileRows:
                     rows = len(block.labels) * size / max(block.read, 1)
                     share = min(1.0, store.capacity / max(rows * float(np.mean(store.row_costs(part.rows))), 1.0))
                 self.check_labels(facts, part)
+                self.weighted = part.weights is not None
                 facts.append(facts_of(part.rows, part.labels, part.weights))
                 chosen = np.flatnonzero(rng.random(count_rows(part.rows)) < share)
                 chosen = chosen[: store.add(part.rows, chosen)]
@@ -120,7 +122,7 @@ class FileRows:
             return Part(Csr(np.zeros(0), np.zeros(0, np.int32), np.zeros(1, np.int64), facts.d), NO_LABELS, None, {}, 0)
         store, labels, weights = self.drawn
         rows = store.rows(facts.d)
-        return Part(rows, np.concatenate(labels), np.concatenate(weights) if self.weights is not None else None, {}, 0)
+        return Part(rows, np.concatenate(labels), np.concatenate(weights) if self.weighted else None, {}, 0)
 
     def keep(self, name: str, copy: str) -> None:
         """Copy the vector `name` to the vector `copy`."""
@@ -153,7 +155,7 @@ class FileRows:
                 for one, totals in zip(passes, lanes[lane], strict=True):
                     one.add(part, totals)
             self.read_bytes = block.read
-            self.relax(len(block.labels) * len(names))
+            self.relax(len(block.labels) * (len(names) + (self.weights is not None)))
             if stop is not None and stop():
                 raise PassStoppedError
 
@@ -208,7 +210,9 @@ class FileRows:
                 raise DataError(
                     f"{self.source.name}: has more rows than the {len(self.weights)} weights: give one each"
                 )
-            weights = None if self.weights is None else self.weights[own]
+            weights = None if block.weights is None else block.weights[piece]
+            if self.weights is not None:
+                weights = self.weights[own]
             yield Part(rows, block.labels[piece], weights, {name: self.vectors[name][own] for name in names}, first)
 
     def expected(self, places: Sequence[Place]) -> Iterator[Place]:
@@ -234,6 +238,8 @@ class FileRows:
             self.touched = 0
         for vector in list(self.vectors.values()):
             forget(vector)
+        if self.weights is not None:
+            forget(self.weights)
 
     def changed(self) -> FileError:
         """Return the error for a file that has other rows than in the first reading."""

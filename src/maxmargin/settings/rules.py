@@ -144,6 +144,13 @@ def of_files(name: str, values: Values) -> str:
     return "" if is_file(values["X"]) else f"{name} is for files, and X is none: leave it out"
 
 
+def numbers_or_files(name: str, values: Values) -> str:
+    """Refuse the name of a column or a file if X has neither columns nor files."""
+    if not is_file(values[name]) or is_file(values["X"]) or is_on_cluster(values["X"]):
+        return ""
+    return f"{name}={values[name]!r} names a column or a file, and X is an array: give one number for each example"
+
+
 def one_of_two(name: str, values: Values) -> str:
     """Refuse sigma together with gamma, or without a Gaussian kernel."""
     if is_given("gamma", values["gamma"]):
@@ -166,6 +173,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "epsilon": (of_tasks("regress"), not_beside_nu),
     "bias": (bias_with_kernels,),
     "bias_scale": (beside("bias", "bias='regularised': the constant feature has that size", "regularised"),),
+    "weights": (numbers_or_files,),
     "class_weight": (CLASSIFY,),
     "expand": (CLASSIFY, without_kernel, sequences_from_files),
     "gamma": (of_kernels("gaussian"),),

@@ -122,7 +122,10 @@ def posed(task: PassTask, rows: Any, C: float, classes: np.ndarray, stop: Callab
     counted = facts.class_weights if weights is None else facts.class_weights * weights
     if np.count_nonzero(counted) < len(classes):
         raise DataError(WITHOUT_WEIGHT)
-    return PassProblem(rows, two, settings.bias, float(settings.bias_scale), identity=task.identity, stop=stop)
+    identity = task.identity
+    if settings.weights is not None or weights is not None:
+        identity = {**identity, "weights of classes": counted.tolist()}
+    return PassProblem(rows, two, settings.bias, float(settings.bias_scale), identity=identity, stop=stop)
 
 
 def named(problem: PassProblem, label: Any, counts: tuple[int, int]) -> PassProblem:

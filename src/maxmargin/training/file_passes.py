@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -59,6 +60,8 @@ def task_of_files(settings: Settings, files: Files, name: str, why: str, limits:
     if settings.expansion is not None:
         described |= {"expand": settings.expansion.text, "input_d": rows.input_d}
     identity = {"file": files.identity} if settings.checkpoint is not None else {}
+    if identity and rows.weights is not None and files.weights is None:
+        identity["weights"] = hashlib.blake2b(np.ascontiguousarray(rows.weights).data, digest_size=8).hexdigest()
     centre = shift.centre(facts.d) if shift else None
     left = limits.after(time.perf_counter() - began)
     task = PassTask(
@@ -78,7 +81,7 @@ def surveyed(settings: Settings, files: Files, limits: Limits, began: float) -> 
         shift = shift_of(source, plain, most, stop) if settings.bias == "free" else None
         rows = FileRows(
             source, budget, preparation=Preparation(source.name, settings.expansion, shift),
-            weights=checked_weights(settings.weights), threads=settings.thread_count,
+            weights=weights_for(settings, files), threads=settings.thread_count,
         )  # fmt: skip
         try:
             rows.survey(np.random.default_rng([int(settings.seed), 2]), stop)
@@ -87,6 +90,11 @@ def surveyed(settings: Settings, files: Files, limits: Limits, began: float) -> 
     if rows.weights is not None and len(rows.weights) != rows.facts.n:
         raise DataError(f"weights hold {len(rows.weights)} numbers, and the files {rows.facts.n} rows: give one each")
     return rows
+
+
+def weights_for(settings: Settings, files: Files) -> np.ndarray | None:
+    """Return the weights of all rows: an array, or those of a file; None if a column holds them or there are none."""
+    return files.weights_in_files() if files.weights is not None else checked_weights(settings.weights)
 
 
 def checked_weights(weights: Any) -> np.ndarray | None:

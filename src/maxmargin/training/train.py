@@ -95,7 +95,8 @@ def train(
         0.5 by default
     epsilon : regression errors up to ε cost nothing
     bias : "free" (outside the norm), "regularised" (a constant feature of size `bias_scale`) or "none"
-    weights : one number s_i ≥ 0 for each example
+    weights : one number s_i ≥ 0 for each example. For files also the name of a column of the table, which is then no
+        feature, or of a file: text with one number a line, or .npy
     class_weight : "balanced" for weights n / (k · count), or a dictionary {label: weight}; times `weights`
     expand : features computed from those of a row: "poly2", "hash:2**20", "fourier:2000:0.1"; for sequences of letters
         "kmers:8"; not together with a kernel
@@ -160,10 +161,10 @@ def fit(settings: Settings) -> Result:
     if is_streamed(settings, files):
         check_streamed(settings, files)
         result = fit_streamed(settings, files)
-        result.model.training.update(files.left_out)
+        result.model.training.update(described(files))
         return result
     result = fit_examples(examples_in(files, settings.task), settings)
-    result.model.training.update(files.left_out)
+    result.model.training.update(described(files))
     return result
 
 
@@ -179,7 +180,7 @@ def fit_for_each(settings: Settings, Cs: Sequence[float]) -> list[Result] | None
     check_streamed(settings, files)
     results = path_streamed(settings, files, Cs)
     for result in results:
-        result.model.training.update(files.left_out)
+        result.model.training.update(described(files))
     return results
 
 
@@ -202,10 +203,16 @@ def files_for(settings: Settings) -> Files:
     """Return the files that X names, with the settings for reading them."""
     files = Files(
         settings.X, settings.y, settings.label, settings.zero_based, settings.on_bad_line, settings.thread_count,
-        settings.budget, settings.expansion,
+        settings.budget, settings.expansion, weights=settings.weights if is_file(settings.weights) else None,
     )  # fmt: skip
     files.check()
     return files
+
+
+def described(files: Files) -> dict[str, Any]:
+    """Return what a model says of its files: skipped lines, and the column of weights, which is no feature."""
+    column = files.column_of_weights
+    return {**files.left_out, **({} if column is None else {"weights_column": column})}
 
 
 def check_streamed(settings: Settings, files: Files) -> None:
@@ -226,6 +233,8 @@ def check_streamed(settings: Settings, files: Files) -> None:
 
 def fit_examples(data: Examples, settings: Settings) -> Result:
     """Train on rows in memory."""
+    if data.weights is not None:
+        settings = settings.changed(weights=data.weights)
     metadata: dict[str, Any] = {}
     if settings.expansion is not None:
         metadata = {"expand": settings.expansion.text, "input_d": count_columns(data.rows)}
