@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.folds import ROW_NUMBERS
 from maxmargin.data.memory_rows import facts_of
 from maxmargin.data.preparation import Preparation
 from maxmargin.data.reduction import Part, Pass, PassStoppedError, RowFacts, Totals, add_up, together
@@ -54,7 +55,7 @@ class FileRows:
         self.input_d = self.passes = self.read_bytes = 0
         self.touched, self.lock = 0, Lock()
         self.weighted = weights is not None
-        self.drawn: tuple[RowStore, list[np.ndarray], list[np.ndarray]] | None = None
+        self.drawn: tuple[RowStore, list[np.ndarray], list[np.ndarray], list[np.ndarray]] | None = None
 
     @property
     def facts(self) -> RowFacts:
@@ -72,7 +73,7 @@ class FileRows:
     def survey(self, rng: np.random.Generator, stop: Stop | None = None) -> None:
         """Read all rows once: find their sizes and classes, and keep a sample of them."""
         facts, store, places = list[RowFacts](), RowStore(self.room_for_sample()), []
-        labels, weights, share = list[np.ndarray](), list[np.ndarray](), 1.0
+        labels, weights, numbers, share = list[np.ndarray](), list[np.ndarray](), list[np.ndarray](), 1.0
         size = max(self.source.size, 1)
         for block in self.source.blocks():
             places.append(block.place)
@@ -87,6 +88,7 @@ class FileRows:
                 chosen = np.flatnonzero(rng.random(count_rows(part.rows)) < share)
                 chosen = chosen[: store.add(part.rows, chosen)]
                 labels.append(part.labels[chosen])
+                numbers.append(part.first + chosen)
                 weights.append(np.ones(len(chosen)) if part.weights is None else part.weights[chosen])
             if stop is not None and stop():
                 raise PassStoppedError
@@ -96,7 +98,7 @@ class FileRows:
         if not facts:
             raise DataError(f"{self.source.name}: no rows: there is nothing to train on")
         self.found = together(facts)
-        self.drawn, self.passes = (store, labels, weights), self.passes + 1
+        self.drawn, self.passes = (store, labels, weights, numbers), self.passes + 1
 
     def check_labels(self, facts: list[RowFacts], part: Part) -> None:
         """Raise if some labels are numbers and some are names."""
@@ -120,9 +122,9 @@ class FileRows:
         facts = self.facts
         if self.drawn is None:
             return Part(Csr(np.zeros(0), np.zeros(0, np.int32), np.zeros(1, np.int64), facts.d), NO_LABELS, None, {}, 0)
-        store, labels, weights = self.drawn
-        rows = store.rows(facts.d)
-        return Part(rows, np.concatenate(labels), np.concatenate(weights) if self.weighted else None, {}, 0)
+        store, labels, weights, numbers = self.drawn
+        rows, vectors = store.rows(facts.d), {ROW_NUMBERS: np.concatenate(numbers)}
+        return Part(rows, np.concatenate(labels), np.concatenate(weights) if self.weighted else None, vectors, 0)
 
     def keep(self, name: str, copy: str) -> None:
         """Copy the vector `name` to the vector `copy`."""

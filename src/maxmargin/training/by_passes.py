@@ -30,6 +30,7 @@ from maxmargin.problems.losses import Loss, find_loss
 from maxmargin.results import Result, together
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers.base import Solver
+from maxmargin.training.pass_calibration import calibrate
 
 NOTHING = np.zeros(0)
 
@@ -58,7 +59,7 @@ class PassTask:
 def fit_by_passes(task: PassTask) -> Result:
     """Train by passes over the rows: two classes, or each class against the rest, all in the same passes."""
     with noticed() as interrupt:
-        [result] = fit_together(task, [task.settings.penalty(task.rows.facts.n)], task.settings.warm, interrupt)
+        [result] = fit_group(task, [task.settings.penalty(task.rows.facts.n)], task.settings.warm, interrupt)
     return result
 
 
@@ -72,8 +73,24 @@ def path_by_passes(task: PassTask, Cs: Sequence[float]) -> list[Result]:
         for group in groups_of(Cs, task.at_once // len(sides(task.rows.facts.classes))):
             if found and interrupt.is_set():
                 break
-            found += fit_together(task, group, found[-1] if found else None, interrupt)
+            found += fit_group(task, group, found[-1] if found else None, interrupt)
     return found
+
+
+def fit_group(task: PassTask, Cs: Sequence[float], warm: Result | None, interrupt: Event) -> list[Result]:
+    """Train for each C in the same passes. If probabilities are wanted, half of the time is for the calibration."""
+    if not task.settings.probability:
+        return fit_together(task, Cs, warm, interrupt)
+    began, settings = time.perf_counter(), task.settings
+    results = fit_together(replace(task, limits=task.limits.after(0.0, part=0.5)), Cs, warm, interrupt)
+    for number, result in enumerate(results):
+        left = task.limits.after(time.perf_counter() - began, part=1.0 / (len(results) - number))
+        stop = stop_of(left, interrupt, time.perf_counter())
+        problem = posed(task, task.rows, result.model.training["C"], task.rows.facts.classes, stop)
+        run = PassRun(task.method, left, int(settings.seed), settings.callback, interrupt)
+        calibrate(result, problem, run, task.at_once, interrupt)
+        result.model.training.update(task.counted())
+    return results
 
 
 def groups_of(Cs: Sequence[float], most: int) -> list[Sequence[float]]:

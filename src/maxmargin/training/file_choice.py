@@ -29,7 +29,9 @@ BY_PASSES = (
 )
 
 
-WEIGHTED = "a file that does not fit in memory, with weights or a warm start: Newton steps, one for each pass"
+WEIGHTED = (
+    "a file that does not fit in memory, with weights, a warm start or probabilities: Newton steps, one for each pass"
+)
 SEVERAL_CLASSES = (
     "a file that does not fit in memory, and more than two classes: Newton steps, one of every class for each pass"
 )
@@ -49,7 +51,7 @@ def choose_for_files(settings: Settings, files: Files) -> tuple[str, str]:
     """Return the name of the solver and the reason."""
     first = first_rows(settings, files)
     name = solver_by_passes(settings, files, first.d, first.classes)
-    if any(given is not None for given in (settings.weights, settings.class_weight, settings.warm)):
+    if needs_passes(settings):
         return name or ("newton" if find_loss(settings.loss).smooth else "second_order"), WEIGHTED
     if name is None:
         return "cached_loops", CACHED_LOOPS
@@ -65,9 +67,16 @@ def choose_for_path(settings: Settings, files: Files) -> tuple[str, str]:
     first = first_rows(settings, files)
     if name := solver_by_passes(settings, files, first.d, 2):
         return name, SEVERAL_C
-    if not find_loss(settings.loss).smooth:
-        return "cached_loops", CACHED_LOOPS
-    return "lbfgs", SEVERAL_C
+    if find_loss(settings.loss).smooth:
+        return "lbfgs", SEVERAL_C
+    return ("second_order", WEIGHTED) if needs_passes(settings) else ("cached_loops", CACHED_LOOPS)
+
+
+def needs_passes(settings: Settings) -> bool:
+    """Whether there are parameters that dual steps do not take."""
+    return settings.probability or any(
+        given is not None for given in (settings.weights, settings.class_weight, settings.warm)
+    )
 
 
 def solver_by_passes(settings: Settings, files: Files, d: int, classes: int) -> str | None:

@@ -23,7 +23,7 @@ from maxmargin.system.budget import half_of_free
 from maxmargin.training.by_passes import PassTask, fit_by_passes, path_by_passes
 from maxmargin.training.file_passes import problems_at_once
 
-NOT_THERE = ("kernel", "probability", "expand", "memory", "nu")  # parameters that need all rows on one machine
+NOT_THERE = ("kernel", "expand", "memory", "nu")  # parameters that need all rows on one machine
 SMOOTH = "rows on a cluster, a smooth loss: Newton steps, one for each round"
 WIDE = "rows on a cluster, a smooth loss and many features: quasi-Newton steps, one for each round"
 HINGE = "rows on a cluster: Newton steps on a smoothed hinge loss, one for each round"

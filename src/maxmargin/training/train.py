@@ -27,8 +27,8 @@ from maxmargin.training.kernel import fit_kernel
 from maxmargin.training.linear import fit_linear
 from maxmargin.training.streamed import fit_streamed, path_streamed
 
-IN_MEMORY = ("kernel", "probability")  # parameters that need all rows in memory
-BY_PASSES = ("weights", "class_weight", "warm")  # parameters that dual steps from files do not take
+IN_MEMORY = ("kernel",)  # parameters that need all rows in memory
+BY_PASSES = ("weights", "class_weight", "warm", "probability")  # parameters that dual steps from files do not take
 
 
 @memory_errors()
