@@ -77,11 +77,12 @@ def test_a_worker_killed_during_training_costs_no_certificate(data, client):
     [
         ({"kernel": "gaussian"}, "kernel is not for a cluster"),
         ({"task": "regress"}, "task='regress' is not for a cluster"),
+        ({"C": np.inf}, r"C=inf \(lam=0\) is not for .* a cluster: take a finite C"),
         ({"solver": "dual_coordinate"}, "dual_coordinate is not for a cluster: take solver='auto'"),
     ],
 )
 def test_what_needs_one_machine_is_refused(data, client, given, message):
-    with pytest.raises(maxmargin.RefusedError, match=message):
+    with pytest.raises((maxmargin.RefusedError, maxmargin.ParameterError), match=message):
         maxmargin.train(*arrays(data), client=client, **given)
 
 
@@ -165,3 +166,12 @@ def test_files_on_a_cluster_have_weights_in_a_column_or_in_files(data, client, t
         assert found.certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-4)
     with pytest.raises(maxmargin.DataError, match=r"partition 0: weights='light' is neither a column of .* nor a file"):
         maxmargin.train("part-*.parquet", weights="light", client=client)
+
+
+def test_probabilities_are_calibrated_on_the_workers(data, client):
+    given = {"loss": "squared_hinge", "probability": True}
+    found = maxmargin.train(*arrays(data), client=client, **given)
+    alone = maxmargin.train(*data, **given)
+    assert found.status is Status.CONVERGED
+    here, there = found.model.probabilities(data[0]), alone.model.probabilities(data[0])
+    assert np.mean(np.abs(here - there)) < 0.03  # the folds differ

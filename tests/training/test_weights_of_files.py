@@ -170,3 +170,13 @@ def test_a_checkpoint_belongs_to_its_weights(folder, tmp_path, monkeypatch):
     for other in ({"weights": weights}, {"weights": "heavy", "class_weight": "balanced"}):
         with pytest.raises(MaxmarginError, match="is of another run"):
             maxmargin.train(folder / "rows.csv", resume=True, **other, **given)
+
+
+@pytest.mark.parametrize("solver", ["cached_loops", "selective_blocks", "block_minimization"])
+def test_an_infinite_c_is_refused_before_the_file_is_read(folder, tmp_path, monkeypatch, capsys, solver):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("maxmargin.data.text.source.TextSource.blocks", None)
+    with pytest.raises(ParameterError, match=r"C=inf \(lam=0\) is not for files"):
+        maxmargin.train(folder / "rows.svm", C=np.inf, solver=solver)
+    assert run(["train", str(folder / "rows.svm"), "-c", "inf", "--solver", solver, "-q"]) == 1
+    assert "C=inf (lam=0) is not for files" in capsys.readouterr().err

@@ -135,7 +135,7 @@ def posed(task: PassTask, rows: Any, C: float, classes: np.ndarray, stop: Callab
     weights = None
     if settings.class_weight is not None:
         weights = class_weights(settings.class_weight, facts.classes, facts.counts)
-    two = TwoClasses(checked_loss(settings.loss, C), C, None, facts.classes, weights)
+    two = TwoClasses(checked_loss(settings.loss), C, None, facts.classes, weights)
     counted = facts.class_weights if weights is None else facts.class_weights * weights
     if np.count_nonzero(counted) < len(classes):
         raise DataError(WITHOUT_WEIGHT)
@@ -162,10 +162,16 @@ def checked_classes(classes: np.ndarray) -> np.ndarray:
     return classes
 
 
-def checked_loss(name: str, strength: float) -> Loss:
-    """Return the loss; raise if C is infinite or the rounding errors of its certificates cannot be bounded."""
-    if strength == np.inf:
-        raise ParameterError("C=inf needs all rows in memory: take a finite C, or give more memory")
+def check_finite_C(settings: Settings) -> None:
+    """Raise before any row is read if C is infinite: a hard margin has no certificate from passes."""
+    if settings.penalty(1) == np.inf:
+        raise ParameterError(
+            "C=inf (lam=0) is not for files that do not fit in memory, nor for a cluster: take a finite C, 1e6 say"
+        )
+
+
+def checked_loss(name: str) -> Loss:
+    """Return the loss; raise if the rounding errors of its certificates cannot be bounded."""
     loss = find_loss(name)
     if loss.steepest == loss.largest_curvature == np.inf:
         raise RefusedError(

@@ -20,7 +20,7 @@ from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS, find_pass_solver
 from maxmargin.solvers.passes.newton import LARGEST_MATRIX
 from maxmargin.system.budget import half_of_free
-from maxmargin.training.by_passes import PassTask, fit_by_passes, path_by_passes
+from maxmargin.training.by_passes import PassTask, check_finite_C, fit_by_passes, path_by_passes
 from maxmargin.training.file_passes import problems_at_once
 
 NOT_THERE = ("kernel", "expand", "memory", "nu")  # parameters that need all rows on one machine
@@ -88,6 +88,7 @@ def check_on_cluster(settings: Settings) -> None:
     """Refuse settings that need all rows on one machine."""
     if settings.task != "classify":
         raise RefusedError(f"task={settings.task!r} is not for a cluster: leave client out")
+    check_finite_C(settings)
     for name in NOT_THERE:
         if is_given(name, settings.values[name]):
             raise RefusedError(f"{name} is not for a cluster: leave it out, or train without client")

@@ -20,7 +20,7 @@ from maxmargin.data.rows import count_columns
 from maxmargin.data.source import Facts, Source
 from maxmargin.data.tables.block_file import convert
 from maxmargin.data.tables.source import TableSource
-from maxmargin.errors import DataError, ParameterError, RefusedError
+from maxmargin.errors import DataError, RefusedError
 from maxmargin.loop.checkpoint import KIND, check_own, identity_in
 from maxmargin.loop.interrupts import noticed, postponed, sharing
 from maxmargin.loop.outcome import Outcome
@@ -152,8 +152,6 @@ def trained(task: StreamedTask) -> Result:
     source = task.source
     facts = source.facts or (scan(source) if task.settings.lam is not None else None)
     strength = task.settings.penalty(facts.n if facts else 1)
-    if strength == np.inf:
-        raise ParameterError("C=inf is not for files that do not fit in memory: take a finite C")
     loss, scale = find_loss(task.settings.loss), float(task.settings.bias_scale)
     if loss.steepest == loss.largest_curvature == np.inf:
         raise RefusedError(

@@ -23,6 +23,7 @@ from maxmargin.settings.settings import Settings, checked_settings
 from maxmargin.solvers import PASS_SOLVERS, STREAMING_SOLVERS
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.training.approximate import fit_features
+from maxmargin.training.by_passes import check_finite_C
 from maxmargin.training.kernel import fit_kernel
 from maxmargin.training.linear import fit_linear
 from maxmargin.training.streamed import fit_streamed, path_streamed
@@ -219,6 +220,7 @@ def check_streamed(settings: Settings, files: Files) -> None:
     """Refuse settings that need all rows in memory or another solver, and files that cannot be read twice."""
     if settings.task != "classify":
         raise RefusedError(f"task={settings.task!r} is not for files that do not fit in memory: give more memory")
+    check_finite_C(settings)
     for name in IN_MEMORY:
         if is_given(name, settings.values[name]):
             raise RefusedError(f"{name} is not for files that do not fit in memory: give more memory, or leave it out")
