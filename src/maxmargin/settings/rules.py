@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -146,7 +147,8 @@ def of_files(name: str, values: Values) -> str:
 
 def numbers_or_files(name: str, values: Values) -> str:
     """Refuse the name of a column or a file if X has neither columns nor files."""
-    if not is_file(values[name]) or is_file(values["X"]) or is_on_cluster(values["X"]):
+    named = isinstance(values[name], (str, os.PathLike))
+    if not named or is_file(values["X"]) or is_on_cluster(values["X"]):
         return ""
     return f"{name}={values[name]!r} names a column or a file, and X is an array: give one number for each example"
 
