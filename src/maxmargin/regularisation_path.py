@@ -2,7 +2,8 @@
 
 C increases, because the dual variables for a smaller C are feasible for a larger one, and w hardly moves. Work that
 depends only on the rows (checking every value, computing norms) is done once. If the rows are too few to keep all
-threads busy with one fit, each thread trains a consecutive range of the C values.
+threads busy with one fit, each thread trains a consecutive range of the C values. Files that do not fit in memory, and
+rows on a cluster, are trained for several C in the same passes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.collections import is_on_cluster
 from maxmargin.data.rows import count_stored
 from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.loop.interrupts import noticed, sharing
@@ -21,7 +21,7 @@ from maxmargin.settings.settings import settings_of
 from maxmargin.solvers import STREAMING_SOLVERS
 from maxmargin.system.threads import in_turn, on_threads
 from maxmargin.system.values import is_number
-from maxmargin.training.train import examples_for, fit_examples
+from maxmargin.training.train import examples_for, fit_examples, fit_for_each
 
 SMALL = 4_000_000  # stored values up to which one C does not keep all threads busy
 CS = tuple(float(C) for C in np.logspace(-2, 2, 9))
@@ -39,6 +39,9 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
     An interrupt, or a callback that returns a true value, ends the fits in progress; several fits run at once if rows
     are few and threads are several. Values of C that had not started are missing from the list.
 
+    Files that do not fit in memory, and rows on a cluster, are trained for all C in the same passes, or for as many as
+    memory allows. Results of several C then have no `alpha`, and `record.problem` names the C.
+
     Examples
     --------
     >>> import maxmargin
@@ -51,17 +54,17 @@ def path(X: Any, y: Any = None, *, Cs: Iterable[float] = CS, **options: Any) -> 
             raise ParameterError(f"path takes no {name}: it goes from one C to the next by itself; train takes it")
     if (solver := options.get("solver")) in STREAMING_SOLVERS:
         raise RefusedError(
-            f"path holds the rows in memory, and {solver} reads them from files while it trains: take solver='auto', "
-            f"or train(..., solver={solver!r}) for each C"
+            f"{solver} trains for one C at a time: take solver='auto', or train(..., solver={solver!r}) for each C"
         )
     settings = settings_of("path", X, options)
-    if settings.client is not None or is_on_cluster(X):
-        raise RefusedError("path holds the rows in memory: on a cluster, train(..., client=...) for each C")
     if settings.uses_kernel:
         raise ParameterError("path is for linear models: add approx='nystrom' to the kernel, or train for each C")
-    values, threads = checked(Cs), settings.thread_count
-    data = examples_for(settings.changed(y=y))
+    values, threads, settings = checked(Cs), settings.thread_count, settings.changed(y=y)
     rising = sorted(set(values))
+    if (apart := fit_for_each(settings, rising)) is not None:
+        by_C = dict(zip(rising, apart, strict=False))
+        return [by_C[C] for C in values if C in by_C]
+    data = examples_for(settings)
     longer = any(settings.values[name] is not None for name in ("expand", "approx", "kernel"))
     few = count_stored(data.rows) <= SMALL and not longer
     workers = min(threads, max(len(rising) // 2, 1)) if few else 1

@@ -82,11 +82,12 @@ def test_a_worker_killed_during_training_costs_no_certificate(data, client, solv
     [
         ({"kernel": "gaussian"}, "kernel is not for a cluster"),
         ({"task": "regress"}, "task='regress' is not for a cluster"),
+        ({"C": np.inf}, r"C=inf \(lam=0\) is not for .* a cluster: take a finite C"),
         ({"solver": "dual_coordinate"}, "dual_coordinate is not for a cluster: take solver='auto'"),
     ],
 )
 def test_what_needs_one_machine_is_refused(data, client, given, message):
-    with pytest.raises(maxmargin.RefusedError, match=message):
+    with pytest.raises((maxmargin.RefusedError, maxmargin.ParameterError), match=message):
         maxmargin.train(*arrays(data), client=client, **given)
 
 
@@ -139,3 +140,43 @@ def test_the_command_line_starts_and_stops_processes_of_its_own(data, tmp_path, 
     assert run(["train", "t.svm", "--cluster", "local:1", "--loss", "squared_hinge", "-q"]) == 0
     assert run(["train", "none.svm", "--cluster", "local:1", "-m", "n", "-q"]) == 1
     assert "none.svm" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_a_path_over_c_takes_the_rounds_of_one(data, client, loss):
+    Cs = [1.0, 0.01, 0.1]
+    results = maxmargin.path(*arrays(data), Cs=Cs, loss=loss, client=client)
+    assert [result.model.training["C"] for result in results] == Cs
+    for C, result in zip(Cs, results, strict=True):
+        alone = maxmargin.train(*data, C=C, loss=loss, tol=1e-6)
+        assert result.status is Status.CONVERGED
+        assert result.certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-4)
+    assert results[0].model.training["rounds"] <= 2 * max(len(result.history) for result in results) + 2
+
+
+def test_files_on_a_cluster_have_weights_in_a_column_or_in_files(data, client, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = data
+    weights = np.random.default_rng(1).uniform(0.0, 2.0, len(y))
+    alone = maxmargin.train(X, y, weights=weights, loss="logistic", tol=1e-6)
+    for part in range(2):
+        own = slice(500 * part, 500 * part + 500)
+        table = pd.DataFrame(X[own], columns=list("pqrstuvw")).assign(heavy=weights[own], label=y[own])
+        table.to_parquet(f"part-{part}.parquet")
+        maxmargin.write(f"part-{part}.svm", X[own], y[own])
+        np.save(f"weights-{part}.npy", weights[own])
+    for files, named in (("part-*.parquet", "heavy"), ("part-*.svm", "weights-*.npy")):
+        found = maxmargin.train(files, weights=named, loss="logistic", client=client)
+        assert found.model.d == 8
+        assert found.certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-4)
+    with pytest.raises(maxmargin.DataError, match=r"partition 0: weights='light' is neither a column of .* nor a file"):
+        maxmargin.train("part-*.parquet", weights="light", client=client)
+
+
+def test_probabilities_are_calibrated_on_the_workers(data, client):
+    given = {"loss": "squared_hinge", "probability": True}
+    found = maxmargin.train(*arrays(data), client=client, **given)
+    alone = maxmargin.train(*data, **given)
+    assert found.status is Status.CONVERGED
+    here, there = found.model.probabilities(data[0]), alone.model.probabilities(data[0])
+    assert np.mean(np.abs(here - there)) < 0.03  # the folds differ

@@ -316,9 +316,9 @@ def test_damaged_sigmoids_of_a_linear_model_are_refused(tmp_path):
         maxmargin.load(tmp_path / "model")
 
 
-def test_files_beyond_memory_have_no_calibration(tmp_path):
+def test_dual_steps_from_files_have_no_calibration(tmp_path):
     maxmargin.write(tmp_path / "rows.svm", X, y)
-    with pytest.raises(RefusedError, match="probability is not for files that do not fit in memory"):
+    with pytest.raises(RefusedError, match="cached_loops has no probability: take solver='auto'"):
         maxmargin.train(tmp_path / "rows.svm", probability=True, solver="cached_loops")
     assert maxmargin.train(tmp_path / "rows.svm", probability=True).model.sigmoids.shape == (10, 2)
 

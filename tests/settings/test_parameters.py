@@ -18,7 +18,7 @@ from maxmargin.settings.checks import CHECKS
 from maxmargin.settings.parameters import IN_A_RACE, PARAMETERS, is_given
 from maxmargin.settings.rules import RULES
 
-ONLY_PYTHON = {"weights", "callback", "warm"}
+ONLY_PYTHON = {"callback", "warm"}
 ESTIMATORS = [
     maxmargin.LinearSVC, maxmargin.SVC, maxmargin.NuSVC, maxmargin.SVR, maxmargin.NuSVR, maxmargin.OneClassSVM,
 ]  # fmt: skip

@@ -288,7 +288,7 @@ def test_more_memory_is_never_too_little(n, d, more):
         ({"memory": True}, "is not a size"),
         ({"options": {"evict": "all"}}, "evict='all' is not known"),
         ({"options": {"speed": 2}}, "has no option 'speed'"),
-        ({"C": np.inf}, "C=inf is not for files"),
+        ({"C": np.inf}, r"C=inf \(lam=0\) is not for files"),
         ({"kernel": "gaussian"}, "kernel is not for files"),
         ({"weights": np.ones(6000)}, "cached_loops has no weights"),
     ],

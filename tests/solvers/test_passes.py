@@ -308,8 +308,9 @@ def test_limits_end_a_run_with_a_model(file):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"C": np.inf}, "C=inf needs all rows in memory"),
-        ({"probability": True}, "probability is not for files"),
+        ({"C": np.inf}, r"C=inf \(lam=0\) is not for files that do not fit in memory"),
+        ({"lam": 0.0}, r"C=inf \(lam=0\) is not for files that do not fit in memory"),
+        ({"kernel": "gaussian"}, "kernel is not for files"),
         ({"solver": "newton", "loss": "hinge"}, "newton needs a smooth loss"),
         ({"solver": "newton", "loss": "logistic", "options": {"speed": 1}}, "no option 'speed'"),
     ],

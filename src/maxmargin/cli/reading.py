@@ -27,7 +27,8 @@ def blocks_for(
     expansion = find_expansion(model.training.get("expand"))
     width = None if labelled else int(model.training.get("input_d", model.d))
     files = Files(
-        file, labels, label, zero_based, threads=thread_count(threads) + 1, expansion=expansion, width=width
+        file, labels, label, zero_based, threads=thread_count(threads) + 1, expansion=expansion, width=width,
+        weights=model.training.get("weights_column"),
     )  # fmt: skip
     for block in files.source.blocks():
         model.check_width(count_columns(block.rows), str(file))

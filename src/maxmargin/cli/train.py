@@ -43,7 +43,7 @@ def train(
 
     target, force, checkpoint = model or default_model(file), given.get("force", False), given.get("checkpoint")
     check_writable(target)
-    check_apart(*files_of(file), labels, target, checkpoint)
+    check_apart(*files_of(file), labels, given.get("weights"), target, checkpoint)
     check_replaces_model(target, force)
     given["force"] = force and checkpoint is not None
     with progress(given.get("tol", PARAMETERS["tol"].default), quiet) as show:

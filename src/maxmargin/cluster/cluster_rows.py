@@ -21,6 +21,7 @@ from maxmargin.cluster.origin import Origin
 from maxmargin.cluster.packing import pack, restored, size_of
 from maxmargin.cluster.tree import Node, merged, root
 from maxmargin.data.collect import stacked
+from maxmargin.data.folds import ROW_NUMBERS
 from maxmargin.data.reduction import Part, Pass, PassStoppedError, RowFacts, Totals, together
 from maxmargin.errors import ClusterError, DataError, MaxmarginError
 
@@ -104,7 +105,8 @@ class ClusterRows:
         parts = [found[number] for number in sorted(found) if len(found[number].labels)]
         weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
         rows = stacked([part.rows for part in parts], self.facts.d)
-        return Part(rows, np.concatenate([part.labels for part in parts]), weights, {}, 0)
+        vectors = {ROW_NUMBERS: np.concatenate([part.vectors[ROW_NUMBERS] for part in parts])}
+        return Part(rows, np.concatenate([part.labels for part in parts]), weights, vectors, 0)
 
     def keep(self, name: str, copy: str) -> None:
         """Copy the vector `name` to the vector `copy`, on the workers."""

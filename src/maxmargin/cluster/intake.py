@@ -35,9 +35,7 @@ def rows_on_cluster(
 def origin_of(X: Any, y: Any, weights: Any, client: Any, timeout: float, how: dict[str, Any]) -> Origin:
     """Return where the partitions come from."""
     if is_file(X):
-        if weights is not None:
-            raise DataError("weights are not for files on a cluster: give a Dask data frame or delayed blocks")
-        return file_parts(X, y, client, timeout, how)
+        return file_parts(X, y, weights, client, timeout, how)
     if is_blocks(X):
         if y is not None or weights is not None:
             raise DataError("X holds delayed blocks (X, y) or (X, y, weights): leave y and weights out")
@@ -133,19 +131,31 @@ def divisions_of(X: Any) -> tuple[Any, ...] | None:
     return None if found is None or any(value is None for value in found) else tuple(found)
 
 
-def file_parts(X: Any, y: Any, client: Any, timeout: float, how: dict[str, Any]) -> FileParts:
+def file_parts(X: Any, y: Any, weights: Any, client: Any, timeout: float, how: dict[str, Any]) -> FileParts:
     """Return files as partitions, after a check that every worker can see them."""
     paths = seen_by_all(X, client, timeout)
-    labels: list[Any] = [None] * len(paths)
-    if y is not None:
-        if not is_file(y):
-            raise DataError("y of files on a cluster must name files, one for each file of X")
-        labels = list(seen_by_all(y, client, timeout))
-        if len(labels) != len(paths):
-            raise DataError(f"y names {len(labels)} files, X {len(paths)}: give one file of labels for each")
+    labels = beside_files(y, "y", paths, client, timeout)
+    own = beside_files(weights, "weights", paths, client, timeout)
     workers = within(client, timeout, client.scheduler.ncores)
-    given = [{**how, "y": label} for label in labels]
+    given = [{**how, "y": label, "weights": weight} for label, weight in zip(labels, own, strict=True)]
     return FileParts(paths, given, -(-len(paths) // max(len(workers), 1)))
+
+
+def beside_files(given: Any, name: str, paths: Sequence[Path], client: Any, timeout: float) -> list[Any]:
+    """Return the file that belongs to each file of X, or for weights the name of a column of all of them."""
+    if given is None:
+        return [None] * len(paths)
+    if not is_file(given):
+        raise DataError(f"{name} of files on a cluster must name files, one for each file of X")
+    try:
+        found = list(seen_by_all(given, client, timeout))
+    except FileError:
+        if name == "weights" and isinstance(given, str):
+            return [given] * len(paths)  # the workers look for a column of this name
+        raise
+    if len(found) != len(paths):
+        raise DataError(f"{name} names {len(found)} files, X {len(paths)}: give one file for each")
+    return found
 
 
 def seen_by_all(given: Any, client: Any, timeout: float) -> list[Path]:

@@ -37,7 +37,7 @@ class Partition:
     def executor(self, threads: int) -> MemoryRows | FileRows:
         """Return the executor of this partition."""
         if self.files is not None:
-            return FileRows(self.files.source, self.files.budget, threads=threads)
+            return FileRows(self.files.source, self.files.budget, weights=self.weights, threads=threads)
         assert self.rows is not None
         assert self.labels is not None
         return MemoryRows(self.rows, self.labels, self.weights, threads)
@@ -59,9 +59,10 @@ def from_file(number: int, path: Path, how: dict[str, Any], share: int) -> Parti
         files = Files(path, memory=memory_of_worker(share), **how)
         files.check()
         if files.too_large() and files.y is None:
-            return Partition(number, files=files)
-        rows, labels = files.read()
-        return Partition(number, rows, labels_of(labels, count_rows(rows)))
+            return Partition(number, weights=files.weights_in_files(), files=files)
+        rows, labels, weights = files.read_weighted()
+        n = count_rows(rows)
+        return Partition(number, rows, labels_of(labels, n), weights_of(weights, n))
     except MaxmarginError as error:
         return Partition(number, fault=placed(error, f"partition {number}"))
     except OSError as error:

@@ -15,6 +15,11 @@ from maxmargin.system.threads import free_memory
 
 def collect(source: Source, budget: Budget | None = None) -> tuple[Rows, np.ndarray]:
     """Read all rows and labels; raise if the rows take more memory than allowed."""
+    return collect_weighted(source, budget)[:2]
+
+
+def collect_weighted(source: Source, budget: Budget | None = None) -> tuple[Rows, np.ndarray, np.ndarray | None]:
+    """Read all rows and labels, and the weights if a column of a table holds them."""
     budget = budget or Budget(int(free_memory()))
     blocks, size = list[RowBlock](), 0
     for block in source.blocks():
@@ -28,7 +33,8 @@ def collect(source: Source, budget: Budget | None = None) -> tuple[Rows, np.ndar
     parts = [block.rows for block in blocks]
     if len({part.values.shape[1:] for part in parts}) > 1 or len({type(part) for part in parts}) > 1:
         raise DataError(f"{source.name}: the blocks have rows of different forms")
-    return stacked(parts), labels
+    weights = [block.weights for block in blocks if block.weights is not None]
+    return stacked(parts), labels, np.concatenate(weights) if weights else None
 
 
 def stacked(parts: Sequence[Rows], d: int = 0) -> Rows:

@@ -24,7 +24,8 @@ class Examples:
     """Validated rows, with ‖x_i‖² of each row.
 
     For classification, `classes` holds the sorted labels and `codes` the class number of each example. For regression,
-    `targets` holds one number for each example. Novelty detection uses neither. `names` are the column names.
+    `targets` holds one number for each example. Novelty detection uses neither. `names` are the column names. `weights`
+    are those that files hold, if any.
     """
 
     rows: Rows
@@ -33,6 +34,7 @@ class Examples:
     codes: np.ndarray = field(default_factory=lambda: NOTHING)
     targets: np.ndarray = field(default_factory=lambda: NOTHING)
     names: Sequence[str] | None = None
+    weights: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -75,8 +77,9 @@ def examples_of(X: Any, y: Any, task: str, threads: int) -> Examples:
 
 def examples_in(files: Files, task: str) -> Examples:
     """Read examples from files."""
-    rows, labels = files.read()
-    return labelled(rows, labels, task, files.name, files.threads, files.column_names)
+    rows, labels, weights = files.read_weighted()
+    found = labelled(rows, labels, task, files.name, files.threads, files.column_names)
+    return found if weights is None else replace(found, weights=weights)
 
 
 def labelled(

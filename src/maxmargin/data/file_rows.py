@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.folds import ROW_NUMBERS
 from maxmargin.data.memory_rows import facts_of
 from maxmargin.data.preparation import Preparation
 from maxmargin.data.reduction import Part, Pass, PassStoppedError, RowFacts, Totals, add_up, together
@@ -53,7 +54,8 @@ class FileRows:
         self.found: RowFacts | None = None
         self.input_d = self.passes = self.read_bytes = 0
         self.touched, self.lock = 0, Lock()
-        self.drawn: tuple[RowStore, list[np.ndarray], list[np.ndarray]] | None = None
+        self.weighted = weights is not None
+        self.drawn: tuple[RowStore, list[np.ndarray], list[np.ndarray], list[np.ndarray]] | None = None
 
     @property
     def facts(self) -> RowFacts:
@@ -71,7 +73,7 @@ class FileRows:
     def survey(self, rng: np.random.Generator, stop: Stop | None = None) -> None:
         """Read all rows once: find their sizes and classes, and keep a sample of them."""
         facts, store, places = list[RowFacts](), RowStore(self.room_for_sample()), []
-        labels, weights, share = list[np.ndarray](), list[np.ndarray](), 1.0
+        labels, weights, numbers, share = list[np.ndarray](), list[np.ndarray](), list[np.ndarray](), 1.0
         size = max(self.source.size, 1)
         for block in self.source.blocks():
             places.append(block.place)
@@ -81,10 +83,12 @@ class FileRows:
                     rows = len(block.labels) * size / max(block.read, 1)
                     share = min(1.0, store.capacity / max(rows * float(np.mean(store.row_costs(part.rows))), 1.0))
                 self.check_labels(facts, part)
+                self.weighted = part.weights is not None
                 facts.append(facts_of(part.rows, part.labels, part.weights))
                 chosen = np.flatnonzero(rng.random(count_rows(part.rows)) < share)
                 chosen = chosen[: store.add(part.rows, chosen)]
                 labels.append(part.labels[chosen])
+                numbers.append(part.first + chosen)
                 weights.append(np.ones(len(chosen)) if part.weights is None else part.weights[chosen])
             if stop is not None and stop():
                 raise PassStoppedError
@@ -94,7 +98,7 @@ class FileRows:
         if not facts:
             raise DataError(f"{self.source.name}: no rows: there is nothing to train on")
         self.found = together(facts)
-        self.drawn, self.passes = (store, labels, weights), self.passes + 1
+        self.drawn, self.passes = (store, labels, weights, numbers), self.passes + 1
 
     def check_labels(self, facts: list[RowFacts], part: Part) -> None:
         """Raise if some labels are numbers and some are names."""
@@ -118,9 +122,9 @@ class FileRows:
         facts = self.facts
         if self.drawn is None:
             return Part(Csr(np.zeros(0), np.zeros(0, np.int32), np.zeros(1, np.int64), facts.d), NO_LABELS, None, {}, 0)
-        store, labels, weights = self.drawn
-        rows = store.rows(facts.d)
-        return Part(rows, np.concatenate(labels), np.concatenate(weights) if self.weights is not None else None, {}, 0)
+        store, labels, weights, numbers = self.drawn
+        rows, vectors = store.rows(facts.d), {ROW_NUMBERS: np.concatenate(numbers)}
+        return Part(rows, np.concatenate(labels), np.concatenate(weights) if self.weighted else None, vectors, 0)
 
     def keep(self, name: str, copy: str) -> None:
         """Copy the vector `name` to the vector `copy`."""
@@ -153,7 +157,7 @@ class FileRows:
                 for one, totals in zip(passes, lanes[lane], strict=True):
                     one.add(part, totals)
             self.read_bytes = block.read
-            self.relax(len(block.labels) * len(names))
+            self.relax(len(block.labels) * (len(names) + (self.weights is not None)))
             if stop is not None and stop():
                 raise PassStoppedError
 
@@ -208,7 +212,9 @@ class FileRows:
                 raise DataError(
                     f"{self.source.name}: has more rows than the {len(self.weights)} weights: give one each"
                 )
-            weights = None if self.weights is None else self.weights[own]
+            weights = None if block.weights is None else block.weights[piece]
+            if self.weights is not None:
+                weights = self.weights[own]
             yield Part(rows, block.labels[piece], weights, {name: self.vectors[name][own] for name in names}, first)
 
     def expected(self, places: Sequence[Place]) -> Iterator[Place]:
@@ -234,6 +240,8 @@ class FileRows:
             self.touched = 0
         for vector in list(self.vectors.values()):
             forget(vector)
+        if self.weights is not None:
+            forget(self.weights)
 
     def changed(self) -> FileError:
         """Return the error for a file that has other rows than in the first reading."""

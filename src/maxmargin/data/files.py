@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.collect import collect
+from maxmargin.data.collect import collect, collect_weighted
 from maxmargin.data.columns import widened
 from maxmargin.data.expand import Expansion, Kmers
 from maxmargin.data.labels import check_length
@@ -21,7 +21,8 @@ from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, m
 from maxmargin.data.source import Source
 from maxmargin.data.take import take
 from maxmargin.data.text.write import write_text
-from maxmargin.errors import DataError, ParameterError
+from maxmargin.data.weights import weights_in
+from maxmargin.errors import DataError, FileError, ParameterError
 from maxmargin.system.budget import PARSERS, Budget, half_of_free
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.system.overwriting import check_replaces, is_libsvm_data
@@ -53,6 +54,7 @@ class Files:
     memory: Budget | None = None
     expansion: Expansion | None = None
     width: int | None = None  # number of features, if labels are not needed
+    weights: Any = None  # a column of a table, or files with one number for each row
 
     def __post_init__(self) -> None:
         check_way(self.on_bad_line)
@@ -83,6 +85,10 @@ class Files:
             parts.append(f"labels {content_of(Path(self.y))}")
         elif self.y is not None:
             parts.append(hashlib.blake2b(repr(np.asarray(self.y).tolist()).encode(), digest_size=8).hexdigest())
+        if self.column_of_weights is not None:
+            parts.append(f"weights {self.column_of_weights}")
+        elif self.weights is not None:
+            parts += [f"weights {content_of(path)}" for path in files_of(self.weights)]
         return ", ".join(parts)
 
     @property
@@ -94,6 +100,38 @@ class Files:
         """Read all rows, in the form that solvers take, and labels."""
         rows, labels = self.load()
         return take(rows), labels
+
+    def read_weighted(self) -> tuple[Rows, Any, np.ndarray | None]:
+        """Read all rows, labels and weights; no weights if none are named."""
+        if self.column_of_weights is None:
+            weights = self.weights_in_files()
+            return *self.read(), weights
+        rows, labels, weights = collect_weighted(self.source, self.allowed)
+        return take(rows), labels, weights
+
+    @cached_property
+    def column_of_weights(self) -> str | None:
+        """The column of weights, if `weights` names one of the first file."""
+        if not isinstance(self.weights, str) or not self.again:
+            return None
+        first = files_of(self.given)[0]
+        columns = format_of(first).columns
+        return self.weights if columns is not None and self.weights in columns(first) else None
+
+    def weights_in_files(self) -> np.ndarray | None:
+        """Return the weights in files that `weights` names; None if it names a column, or nothing."""
+        if self.weights is None or self.column_of_weights is not None:
+            return None
+        try:
+            paths = files_of(self.weights)
+        except FileError:  # a pattern that matches nothing
+            paths = [Path(str(self.weights))]
+        for path in paths:
+            if not path.is_file():
+                raise DataError(
+                    f"weights={str(path)!r} is neither a column of {self.name} nor a file: name one of them"
+                )
+        return weights_in(paths, self.budget)
 
     def load(self, d: int | None = None) -> tuple[Any, Any]:
         """Read all rows and labels; `d` is the number of features, if known."""
@@ -127,7 +165,7 @@ class Files:
             self.given, self.y, label=self.label, zero_based=self.zero_based,
             threads=min(max(1, self.threads - 1), PARSERS),
             capacity=self.budget.block, lenient=self.on_bad_line == "skip",
-            kmers=self.kmers, width=self.width, budget=self.budget,
+            kmers=self.kmers, width=self.width, budget=self.budget, weights=self.column_of_weights,
         )  # fmt: skip
 
     @property

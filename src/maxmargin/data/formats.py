@@ -27,6 +27,7 @@ class How:
     ----------
     y : labels for a format that contains none: an array, or the file that holds them
     label : name of the label column of a table
+    weights : name of the column of weights of a table, if there is one
     zero_based : whether feature indices start at 0, for formats with indices
     d : number of features, if known
     threads : number of parsing threads
@@ -39,6 +40,7 @@ class How:
 
     y: Any = None
     label: str | None = None
+    weights: str | None = None
     zero_based: bool = False
     d: int | None = None
     threads: int = 1
@@ -67,7 +69,7 @@ class Format:
     suffixes : suffixes of the file name that identify the format if the first bytes do not
     usual : common suffixes that identify nothing; the default name of a model omits them too
     growth : function of a path that estimates the size of the rows in memory relative to the file
-    has_columns : whether columns have names, one of which may be `label`
+    columns : function of a path that returns the names of the columns, one of which is `label`, or None
     has_indices : whether rows contain feature indices, from 1 or from 0 (`zero_based`)
     has_labels : whether the file contains labels; otherwise `y` provides them
     read : function that reads a whole file faster than `open`, or None
@@ -80,10 +82,15 @@ class Format:
     suffixes: tuple[str, ...] = ()
     usual: tuple[str, ...] = ()
     growth: Callable[[Path], float] = as_stored
-    has_columns: bool = False
+    columns: Callable[[Path], list[str]] | None = None
     has_indices: bool = False
     has_labels: bool = True
     read: Callable[..., tuple[Any, Any]] | None = None
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether columns have names."""
+        return self.columns is not None
 
 
 FORMATS: dict[str, Format] = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from maxmargin.data.folds import ROW_NUMBERS
 from maxmargin.data.passes import chunk_of
 from maxmargin.data.pick import pick
 from maxmargin.data.reduction import Part, Pass, PassStoppedError, RowFacts, Totals, add_up
@@ -82,7 +83,7 @@ class MemoryRows:
         n = count_rows(self.rows)
         chosen = np.sort(rng.choice(n, min(size, n), replace=False))
         weights = None if self.weights is None else self.weights[chosen]
-        return Part(pick(self.rows, chosen, self.threads), self.labels[chosen], weights, {}, 0)
+        return Part(pick(self.rows, chosen, self.threads), self.labels[chosen], weights, {ROW_NUMBERS: chosen}, 0)
 
 
 def facts_of(

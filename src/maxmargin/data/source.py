@@ -52,13 +52,17 @@ START = Place()
 
 
 class RowBlock(NamedTuple):
-    """Rows with their labels, the places where this block and the next one begin, and the bytes read so far."""
+    """Rows with their labels, the places where this block and the next one begin, and the bytes read so far.
+
+    `weights` are those of a column of a table, if one was named.
+    """
 
     rows: Rows
     labels: np.ndarray
     place: Place
     next: Place
     read: int
+    weights: np.ndarray | None = None
 
     @property
     def first(self) -> int:

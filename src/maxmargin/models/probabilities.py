@@ -10,6 +10,7 @@ More pairs           min_p Σ_{i≠j} (r_ji p_i − r_ij p_j)², Σ p = 1, where
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 
 import numpy as np
@@ -36,22 +37,37 @@ def folds_of(y: np.ndarray) -> np.ndarray:
 
 def fit_sigmoid(values: np.ndarray, first: np.ndarray) -> tuple[float, float]:
     """Fit A and B of a pair; `first` says which examples belong to its first class."""
-    count = np.count_nonzero(first)
-    target = np.where(first, (count + 1.0) / (count + 2.0), 1.0 / (len(first) - count + 2.0))
-    features = np.stack([values, np.ones(len(values))])
-    found = np.array([0.0, np.log((len(first) - count + 1.0) / (count + 1.0))])
+    return fit_sigmoid_in_parts(lambda: [(values, first)])
+
+
+def fit_sigmoid_in_parts(parts: Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]]) -> tuple[float, float]:
+    """Fit A and B of a pair to values that come in parts, which `parts` returns again for each step."""
+    count = total = 0
+    for _, first in parts():
+        count, total = count + int(np.count_nonzero(first)), total + len(first)
+    targets = np.array([1.0 / (total - count + 2.0), (count + 1.0) / (count + 2.0)])
+    found = np.array([0.0, np.log((total - count + 1.0) / (count + 1.0))])
+
+    def arrays() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for values, first in parts():
+            yield np.stack([values, np.ones(len(values))]), targets[first.astype(np.intp)]
 
     def loss(A_and_B: np.ndarray) -> float:
-        z = A_and_B @ features
-        return float(np.sum(np.logaddexp(0.0, z) - (1.0 - target) * z))
+        value = 0.0
+        for features, target in arrays():
+            z = A_and_B @ features
+            value += float(np.sum(np.logaddexp(0.0, z) - (1.0 - target) * z))
+        return value
 
     now = loss(found)
     for _ in range(NEWTON_STEPS):
-        p = sigmoid(found @ features)  # probability of the second class
-        slope = features @ (p - (1.0 - target))
-        if np.max(np.abs(slope)) <= GRADIENT_TOLERANCE * len(values):
+        slope, bend = np.zeros(2), np.zeros((2, 2))
+        for features, target in arrays():
+            p = sigmoid(found @ features)  # probability of the second class
+            slope += features @ (p - (1.0 - target))
+            bend += (features * (p * (1.0 - p))) @ features.T
+        if np.max(np.abs(slope)) <= GRADIENT_TOLERANCE * total:
             break
-        bend = (features * (p * (1.0 - p))) @ features.T
         bend += HESSIAN_RIDGE * (1.0 + np.trace(bend)) * np.eye(2)
         step, size = np.linalg.solve(bend, slope), 1.0
         while size > SHORTEST_STEP and not loss(found - size * step) <= now - 1e-4 * size * float(slope @ step):

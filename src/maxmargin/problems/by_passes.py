@@ -42,7 +42,9 @@ class DualPoint(NamedTuple):
 class PassProblem:
     """A two-class problem over the rows of an executor.
 
-    `identity` tells the data apart from others in a checkpoint, `stop` tells whether a pass should end early.
+    `identity` tells the data apart from others in a checkpoint, `stop` tells whether a pass should end early. With
+    `keeps_dual`, the α of the best lower bound is kept for `best_dual`. `slot` tells the vectors of this problem apart
+    from those of other problems in the same passes.
     """
 
     rows: Executor
@@ -52,6 +54,8 @@ class PassProblem:
     name: str = ""
     identity: dict[str, Any] = field(default_factory=dict)
     stop: Callable[[], object] | None = None
+    keeps_dual: bool = True
+    slot: str = ""
     dual_point: DualPoint | None = None
 
     immediate = convex = bounded = zero_is_feasible = True
@@ -137,8 +141,8 @@ class PassProblem:
     def certificate(self, at: Evaluated) -> Certificate:
         """Return the certificate of v and its q, and remember q if its bound is the best so far."""
         found, factors = certificate_at(at, self.problem, self.regulariser, self.rows.facts)
-        if found.dual > (self.dual_point.dual if self.dual_point else 0.0):
-            kept = f"best alpha {self.name}" if at.q_vector else ""
+        if self.keeps_dual and found.dual > (self.dual_point.dual if self.dual_point else 0.0):
+            kept = f"best alpha {self.slot}" if at.q_vector else ""
             if kept:
                 self.rows.keep(at.q_vector, kept)
             self.dual_point = DualPoint(at.v, factors, found.dual, kept)
@@ -146,7 +150,7 @@ class PassProblem:
 
     def best_dual(self) -> np.ndarray:
         """Return α_i y_i of the best lower bound; for a smooth loss one pass computes it from its point."""
-        name, best = f"best alpha {self.name}", self.dual_point
+        name, best = f"best alpha {self.slot}", self.dual_point
         if best is None:
             return np.zeros(self.n)
         if not best.kept:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.data.folds import folds_of_rows
 from maxmargin.data.gram import weighted_gram
 from maxmargin.data.reduction import Part, RowFacts, Totals
 from maxmargin.data.rows import axpy, count_rows, dot
@@ -42,13 +43,18 @@ LENGTHS = (*(0.5**k for k in (40, 30, 24, 20, 16, 13, 11, 9, 8, 7, 6, 5, 4, 3, 2
 
 @dataclass(frozen=True, eq=False)
 class TwoClasses:
-    """A two-class problem without its rows: loss, C, the label of the positive class, and weights of all classes."""
+    """A two-class problem without its rows: loss, C, the label of the positive class, and weights of all classes.
+
+    Rows of the fold number `fold` of `folds`, if any, are held out: their weight is 0.
+    """
 
     loss: Loss
     C: float
     positive: Any
     classes: np.ndarray | None = None
     class_weights: np.ndarray | None = None
+    fold: int | None = None
+    folds: int = 1
 
     def signs(self, labels: np.ndarray) -> np.ndarray:
         """Return +1.0 for the positive class, −1.0 for the others."""
@@ -60,10 +66,12 @@ class TwoClasses:
         if self.class_weights is not None:
             assert self.classes is not None
             C *= self.class_weights[np.searchsorted(self.classes, part.labels)]
+        if self.fold is not None:
+            C[folds_of_rows(part, self.folds) == self.fold] = 0.0
         return C
 
     def sum_of_C(self, facts: RowFacts) -> float:
-        """Return Σ C_i."""
+        """Return Σ C_i; with held-out rows an upper bound, which includes theirs."""
         weights = facts.class_weights if self.class_weights is None else facts.class_weights * self.class_weights
         return self.C * float(np.sum(weights))
 

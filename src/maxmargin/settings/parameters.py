@@ -45,7 +45,9 @@ PARAMETERS = {
     "epsilon": Parameter(0.1, PROBLEM, "Regression: errors of up to ε cost nothing.", float, race=False),
     "bias": Parameter("free", PROBLEM, "free, regularised or none.", str),
     "bias_scale": Parameter(1.0, PROBLEM, "The size of the constant feature of a regularised bias.", float),
-    "weights": Parameter(None, PROBLEM, "One number for each example, 0 or above."),
+    "weights": Parameter(
+        None, PROBLEM, "One number ≥ 0 for each example: a column of the table, or a file, text or .npy.", str
+    ),
     "class_weight": Parameter(None, PROBLEM, "balanced, or weights of classes: LABEL=WEIGHT,LABEL=WEIGHT.", str),
     "expand": Parameter(
         None,

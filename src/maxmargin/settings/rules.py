@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -144,6 +145,14 @@ def of_files(name: str, values: Values) -> str:
     return "" if is_file(values["X"]) else f"{name} is for files, and X is none: leave it out"
 
 
+def numbers_or_files(name: str, values: Values) -> str:
+    """Refuse the name of a column or a file if X has neither columns nor files."""
+    named = isinstance(values[name], (str, os.PathLike))
+    if not named or is_file(values["X"]) or is_on_cluster(values["X"]):
+        return ""
+    return f"{name}={values[name]!r} names a column or a file, and X is an array: give one number for each example"
+
+
 def one_of_two(name: str, values: Values) -> str:
     """Refuse sigma together with gamma, or without a Gaussian kernel."""
     if is_given("gamma", values["gamma"]):
@@ -166,6 +175,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "epsilon": (of_tasks("regress"), not_beside_nu),
     "bias": (bias_with_kernels,),
     "bias_scale": (beside("bias", "bias='regularised': the constant feature has that size", "regularised"),),
+    "weights": (numbers_or_files,),
     "class_weight": (CLASSIFY,),
     "expand": (CLASSIFY, without_kernel, sequences_from_files),
     "gamma": (of_kernels("gaussian"),),

@@ -1,9 +1,9 @@
-"""Training a linear classifier by passes over rows on disk or on a cluster."""
+"""Training a linear classifier by passes over rows on disk or on a cluster: for one C, or for several at once."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Any
@@ -30,6 +30,7 @@ from maxmargin.problems.losses import Loss, find_loss
 from maxmargin.results import Result, together, with_changes
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers.base import Solver
+from maxmargin.training.pass_calibration import calibrate
 from maxmargin.training.pass_succession import PassSuccession
 
 NOTHING = np.zeros(0)
@@ -40,8 +41,8 @@ class PassTask:
     """Rows reached by passes, the settings, the solver and why it was chosen.
 
     `identity` tells the data apart from others in a checkpoint, `centre` is what was subtracted from every row, and
-    `described` goes into the description of the training in the model. `at_once` is the largest number of classes that
-    are trained in the same passes.
+    `described` goes into the description of the training in the model, and so do the counters that `counted` returns.
+    `at_once` is the largest number of problems that are trained in the same passes.
     """
 
     rows: Executor
@@ -53,31 +54,90 @@ class PassTask:
     centre: np.ndarray | None = None
     described: dict[str, Any] = field(default_factory=dict)
     at_once: int = 1 << 30
+    counted: Callable[[], dict[str, Any]] = dict
 
 
 def fit_by_passes(task: PassTask) -> Result:
     """Train by passes over the rows: two classes, or each class against the rest, all in the same passes."""
-    settings, facts = task.settings, task.rows.facts
-    classes = checked_classes(facts.classes)
-    strength = settings.penalty(facts.n)
-    loss = checked_loss(settings.loss, strength)
-    began = time.perf_counter()
     with noticed() as interrupt:
-        positive = [classes[side] for side in sides(classes)]
-        workers = min(len(positive), max(task.at_once, 1))
-        rows: Any = task.rows if len(positive) == 1 else InStep(task.rows, len(positive), workers)
-        problem = posed(task, rows, loss, strength, classes, stop_of(task.limits, interrupt, began))
-        problems = [for_class(problem, label, len(positive)) for label in positive]
-        run = PassRun(
-            task.method, task.limits, int(settings.seed), settings.callback, interrupt, settings.keeping,
-            None if task.why == ASKED else PassSuccession(),
-        )  # fmt: skip
-        starts = starts_of(settings.warm, facts.d, len(positive))
-        parts = solve_all(problems, len(problems), run, starts=starts, workers=workers)
-    result = result_of(task, problems, parts, classes)
-    if len(parts) > 1:  # they run at the same time
-        result.seconds = max(time.perf_counter() - began, *(part.seconds for part in parts))
+        [result] = fit_group(task, [task.settings.penalty(task.rows.facts.n)], task.settings.warm, interrupt)
     return result
+
+
+def path_by_passes(task: PassTask, Cs: Sequence[float]) -> list[Result]:
+    """Train for each of the increasing C by passes, as many C in the same passes as `at_once` allows.
+
+    The next group of C starts from the last result. After an interrupt, C that had not begun are left out.
+    """
+    found = list[Result]()
+    with noticed() as interrupt:
+        for group in groups_of(Cs, task.at_once // len(sides(task.rows.facts.classes))):
+            if found and interrupt.is_set():
+                break
+            found += fit_group(task, group, found[-1] if found else None, interrupt)
+    return found
+
+
+def fit_group(task: PassTask, Cs: Sequence[float], warm: Result | None, interrupt: Event) -> list[Result]:
+    """Train for each C in the same passes. If probabilities are wanted, half of the time is for the calibration."""
+    if not task.settings.probability:
+        return fit_together(task, Cs, warm, interrupt)
+    began, settings = time.perf_counter(), task.settings
+    results = fit_together(replace(task, limits=task.limits.after(0.0, part=0.5)), Cs, warm, interrupt)
+    for number, result in enumerate(results):
+        left = task.limits.after(time.perf_counter() - began, part=1.0 / (len(results) - number))
+        stop = stop_of(left, interrupt, time.perf_counter())
+        problem = posed(task, task.rows, result.model.training["C"], task.rows.facts.classes, stop)
+        run = PassRun(
+            task.method, left, int(settings.seed), settings.callback, interrupt, succession=succession_of(task)
+        )
+        calibrate(result, problem, run, task.at_once, interrupt)
+        result.model.training.update(task.counted())
+    return results
+
+
+def groups_of(Cs: Sequence[float], most: int) -> list[Sequence[float]]:
+    """Split the values of C into groups of about equal size, of at most `most` values each."""
+    count = -(-len(Cs) // max(most, 1))
+    size = -(-len(Cs) // count)
+    return [Cs[start : start + size] for start in range(0, len(Cs), size)]
+
+
+def fit_together(task: PassTask, Cs: Sequence[float], warm: Result | None, interrupt: Event) -> list[Result]:
+    """Train for each C in the same passes; every class of every C is one problem."""
+    settings, facts, began = task.settings, task.rows.facts, time.perf_counter()
+    classes = checked_classes(facts.classes)
+    positive = [classes[side] for side in sides(classes)]
+    count, workers = len(Cs) * len(positive), max(min(len(Cs) * len(positive), task.at_once), 1)
+    rows: Any = task.rows if count == 1 else InStep(task.rows, count, workers)
+    stop = stop_of(task.limits, interrupt, began)
+    posed_for = {C: posed(task, rows, C, classes, stop) for C in Cs}
+    problems = [named(posed_for[C], label, (len(positive), len(Cs))) for C in Cs for label in positive]
+    problems = [replace(problem, slot=str(number)) for number, problem in enumerate(problems)]
+    run = PassRun(
+        task.method,
+        task.limits,
+        int(settings.seed),
+        settings.callback,
+        interrupt,
+        settings.keeping,
+        succession_of(task),
+    )
+    starts = starts_of(warm, facts.d, len(positive))
+    parts = solve_all(problems, count, run, starts=None if starts is None else starts * len(Cs), workers=workers)
+    step = len(positive)
+    results = [
+        result_of(task, problems[k : k + step], parts[k : k + step], classes, count) for k in range(0, count, step)
+    ]
+    if count > 1:  # they run at the same time
+        for result in results:
+            result.seconds = max(time.perf_counter() - began, *(part.seconds for part in parts))
+    return results
+
+
+def succession_of(task: PassTask) -> PassSuccession | None:
+    """Return the solvers that go on if the first is too slow; None if the user named the solver."""
+    return None if task.why == ASKED else PassSuccession()
 
 
 class PassRun(Run):
@@ -91,25 +151,28 @@ class PassRun(Run):
             problem.leave()
 
 
-def posed(
-    task: PassTask, rows: Any, loss: Loss, strength: float, classes: np.ndarray, stop: Callable[[], bool]
-) -> PassProblem:
+def posed(task: PassTask, rows: Any, C: float, classes: np.ndarray, stop: Callable[[], bool]) -> PassProblem:
     """Return the problem of the first class."""
     settings, facts = task.settings, task.rows.facts
     weights = None
     if settings.class_weight is not None:
         weights = class_weights(settings.class_weight, facts.classes, facts.counts)
-    two = TwoClasses(loss, strength, None, facts.classes, weights)
+    two = TwoClasses(checked_loss(settings.loss), C, None, facts.classes, weights)
     counted = facts.class_weights if weights is None else facts.class_weights * weights
     if np.count_nonzero(counted) < len(classes):
         raise DataError(WITHOUT_WEIGHT)
-    return PassProblem(rows, two, settings.bias, float(settings.bias_scale), identity=task.identity, stop=stop)
+    identity = task.identity
+    if settings.weights is not None or weights is not None:
+        identity = {**identity, "weights of classes": counted.tolist()}
+    return PassProblem(rows, two, settings.bias, float(settings.bias_scale), identity=identity, stop=stop)
 
 
-def for_class(problem: PassProblem, label: Any, count: int) -> PassProblem:
-    """Return the problem with this positive class."""
-    name = "" if count == 1 else f"{show(label)} against the rest"
-    return replace(problem, problem=replace(problem.problem, positive=label), name=name)
+def named(problem: PassProblem, label: Any, counts: tuple[int, int]) -> PassProblem:
+    """Return the problem with this positive class; of several classes or C, with a name that tells them apart."""
+    classes, strengths = counts
+    words = [f"C={problem.problem.C:g}"] * (strengths > 1) + [f"{show(label)} against the rest"] * (classes > 1)
+    two = replace(problem.problem, positive=label)
+    return replace(problem, problem=two, name=", ".join(words), keeps_dual=classes * strengths == 1)
 
 
 def checked_classes(classes: np.ndarray) -> np.ndarray:
@@ -121,10 +184,16 @@ def checked_classes(classes: np.ndarray) -> np.ndarray:
     return classes
 
 
-def checked_loss(name: str, strength: float) -> Loss:
-    """Return the loss; raise if C is infinite or the rounding errors of its certificates cannot be bounded."""
-    if strength == np.inf:
-        raise ParameterError("C=inf needs all rows in memory: take a finite C, or give more memory")
+def check_finite_C(settings: Settings) -> None:
+    """Raise before any row is read if C is infinite: a hard margin has no certificate from passes."""
+    if settings.penalty(1) == np.inf:
+        raise ParameterError(
+            "C=inf (lam=0) is not for files that do not fit in memory, nor for a cluster: take a finite C, 1e6 say"
+        )
+
+
+def checked_loss(name: str) -> Loss:
+    """Return the loss; raise if the rounding errors of its certificates cannot be bounded."""
     loss = find_loss(name)
     if loss.steepest == loss.largest_curvature == np.inf:
         raise RefusedError(
@@ -165,11 +234,13 @@ def starts_of(warm: Result | None, d: int, count: int) -> list[Point] | None:
     return [Point(part.w, part.b) for part in warm.parts]
 
 
-def result_of(task: PassTask, problems: list[PassProblem], parts: list[Outcome], classes: np.ndarray) -> Result:
-    """Combine the outcomes into one result. Of several problems, none keeps its α."""
+def result_of(
+    task: PassTask, problems: list[PassProblem], parts: list[Outcome], classes: np.ndarray, together_with: int
+) -> Result:
+    """Combine the outcomes of one C into one result. Of several problems in the same passes, none keeps its α."""
     facts, settings = task.rows.facts, task.settings
     support, signed = np.zeros(0, dtype=np.intp), np.zeros((len(parts), 0))
-    if len(parts) == 1:
+    if together_with == 1:
         dual = problems[0].best_dual()
         support = np.flatnonzero(dual)
         signed = dual[support][None, :]
@@ -177,7 +248,7 @@ def result_of(task: PassTask, problems: list[PassProblem], parts: list[Outcome],
     training = {
         **settings.summary(), "options": vars(task.method).copy(), "loss": settings.loss,
         "bias_scale": float(settings.bias_scale), "solver": task.method.name, "C": problems[0].problem.C,
-        "n": facts.n, "d": facts.d, "nnz": facts.nnz, **task.described,
+        "n": facts.n, "d": facts.d, "nnz": facts.nnz, **task.described, **task.counted(),
     }  # fmt: skip
     model = LinearModel(
         classes, np.stack([part.w for part in parts]), np.array([part.b for part in parts]), support, signed,

@@ -30,10 +30,14 @@ BY_PASSES = (
 )
 
 
-WEIGHTED = "a file that does not fit in memory, with weights or a warm start: Newton steps by passes over the file"
+WEIGHTED = (
+    "a file that does not fit in memory, with weights, a warm start or probabilities: Newton steps by passes over the "
+    "file"
+)
 SEVERAL_CLASSES = (
     "a file that does not fit in memory, and more than two classes: Newton steps of all classes by the same passes"
 )
+SEVERAL_C = "files that do not fit in memory, and several C: one step of each C for each pass"
 
 
 class FirstRows(NamedTuple):
@@ -49,7 +53,7 @@ def choose_for_files(settings: Settings, files: Files) -> tuple[str, str]:
     """Return the name of the solver and the reason."""
     first = first_rows(settings, files)
     name = solver_by_passes(settings, files, first.n, first.d)
-    if any(given is not None for given in (settings.weights, settings.class_weight, settings.warm)):
+    if needs_passes(settings):
         return name or by_newton_steps(first.n, first.d, find_loss(settings.loss).smooth), WEIGHTED
     if name is None:
         return "cached_loops", CACHED_LOOPS
@@ -58,6 +62,23 @@ def choose_for_files(settings: Settings, files: Files) -> tuple[str, str]:
     if first.classes > 2 and first.classes * memory_for_matrices(first.d) <= MATRIX_SHARE * files.budget.total:
         return name, SEVERAL_CLASSES
     return "cached_loops", CACHED_LOOPS
+
+
+def choose_for_path(settings: Settings, files: Files) -> tuple[str, str]:
+    """Return the name of the solver for several C, and the reason: all C in the same passes if a solver can do that."""
+    first = first_rows(settings, files)
+    if name := solver_by_passes(settings, files, first.n, first.d):
+        return name, SEVERAL_C
+    if find_loss(settings.loss).smooth:
+        return "lbfgs", SEVERAL_C
+    return ("second_order", WEIGHTED) if needs_passes(settings) else ("cached_loops", CACHED_LOOPS)
+
+
+def needs_passes(settings: Settings) -> bool:
+    """Whether there are parameters that dual steps do not take."""
+    return settings.probability or any(
+        given is not None for given in (settings.weights, settings.class_weight, settings.warm)
+    )
 
 
 def solver_by_passes(settings: Settings, files: Files, n: float, d: int) -> str | None:

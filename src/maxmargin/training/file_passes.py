@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,9 @@ from maxmargin.results import Result
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import find_pass_solver
 from maxmargin.solvers.passes.newton import LARGEST_MATRIX
-from maxmargin.system.budget import shown_size
+from maxmargin.system.budget import Budget, shown_size
 from maxmargin.training.blame import reason_of
-from maxmargin.training.by_passes import PassTask, fit_by_passes, stop_of
+from maxmargin.training.by_passes import PassTask, fit_by_passes, path_by_passes, stop_of
 
 WITHOUT_MATRIX = "lbfgs", "gradient_descent"  # solvers by passes that build no matrix
 MATRICES = 5  # matrices of the features in memory at once: of this round and the next, a copy, its factors, a block's
@@ -28,6 +30,26 @@ MATRICES = 5  # matrices of the features in memory at once: of this round and th
 
 def fit_files_by_passes(settings: Settings, files: Files, name: str, why: str, limits: Limits) -> Result:
     """Train from files by the solver `name`, each step of which is a pass over the rows."""
+    began = time.perf_counter()
+    task, rows = task_of_files(settings, files, name, why, limits)
+    surveying = time.perf_counter() - began
+    result = fit_by_passes(task)
+    result.seconds += surveying
+    result.reason = reason_of(result.status, files, rows.preparation)
+    return result
+
+
+def path_of_files_by_passes(settings: Settings, files: Files, name: str, why: str, Cs: Sequence[float]) -> list[Result]:
+    """Train from files for each of the increasing C, in the same passes."""
+    task, rows = task_of_files(settings, files, name, why, settings.limits)
+    results = path_by_passes(task, Cs)
+    for result in results:
+        result.reason = reason_of(result.status, files, rows.preparation)
+    return results
+
+
+def task_of_files(settings: Settings, files: Files, name: str, why: str, limits: Limits) -> tuple[PassTask, FileRows]:
+    """Read the files once, and return the task and its rows."""
     began = time.perf_counter()
     method = find_pass_solver(name, settings.options)
     rows = surveyed(settings, files, limits, began)
@@ -39,16 +61,15 @@ def fit_files_by_passes(settings: Settings, files: Files, name: str, why: str, l
     if settings.expansion is not None:
         described |= {"expand": settings.expansion.text, "input_d": rows.input_d}
     identity = {"file": files.identity} if settings.checkpoint is not None else {}
+    if identity and rows.weights is not None and files.weights is None:
+        identity["weights"] = hashlib.blake2b(np.ascontiguousarray(rows.weights).data, digest_size=8).hexdigest()
     centre = shift.centre(facts.d) if shift else None
-    surveying = time.perf_counter() - began
+    left = limits.after(time.perf_counter() - began)
     task = PassTask(
-        rows, settings, limits.after(surveying), method, why, identity, centre, described, classes_at_once(rows, name)
-    )
-    result = fit_by_passes(task)
-    result.seconds += surveying
-    result.model.training["passes"] = rows.passes
-    result.reason = reason_of(result.status, files, rows.preparation)
-    return result
+        rows, settings, left, method, why, identity, centre, described, problems_at_once(facts.d, name, files.budget),
+        lambda: {"passes": rows.passes},
+    )  # fmt: skip
+    return task, rows
 
 
 def surveyed(settings: Settings, files: Files, limits: Limits, began: float) -> FileRows:
@@ -61,7 +82,7 @@ def surveyed(settings: Settings, files: Files, limits: Limits, began: float) -> 
         shift = shift_of(source, plain, most, stop) if settings.bias == "free" else None
         rows = FileRows(
             source, budget, preparation=Preparation(source.name, settings.expansion, shift),
-            weights=checked_weights(settings.weights), threads=settings.thread_count,
+            weights=weights_for(settings, files), threads=settings.thread_count,
         )  # fmt: skip
         try:
             rows.survey(np.random.default_rng([int(settings.seed), 2]), stop)
@@ -70,6 +91,11 @@ def surveyed(settings: Settings, files: Files, limits: Limits, began: float) -> 
     if rows.weights is not None and len(rows.weights) != rows.facts.n:
         raise DataError(f"weights hold {len(rows.weights)} numbers, and the files {rows.facts.n} rows: give one each")
     return rows
+
+
+def weights_for(settings: Settings, files: Files) -> np.ndarray | None:
+    """Return the weights of all rows: an array, or those of a file; None if a column holds them or there are none."""
+    return files.weights_in_files() if files.weights is not None else checked_weights(settings.weights)
 
 
 def checked_weights(weights: Any) -> np.ndarray | None:
@@ -87,13 +113,13 @@ def checked_weights(weights: Any) -> np.ndarray | None:
     return found
 
 
-def memory_of_matrices(rows: FileRows, name: str) -> int:
-    """Return the bytes that the matrices of a solver take for each class; with many features it builds none."""
-    return 0 if name in WITHOUT_MATRIX or rows.facts.d > LARGEST_MATRIX else memory_for_matrices(rows.facts.d)
+def memory_of_matrices(d: int, name: str) -> int:
+    """Return the bytes that the matrices of a solver take for each problem; with many features it builds none."""
+    return 0 if name in WITHOUT_MATRIX or d > LARGEST_MATRIX else memory_for_matrices(d)
 
 
 def memory_for_matrices(d: int) -> int:
-    """Return the bytes of the matrices of d features for one class."""
+    """Return the bytes of the matrices of d features for one problem."""
     return MATRICES * 8 * (d + 1) ** 2
 
 
@@ -101,14 +127,14 @@ def check_memory(rows: FileRows, name: str) -> None:
     """Raise if the matrices of a solver leave too little memory."""
     facts, budget = rows.facts, rows.budget
     budget.for_rows(facts.n, facts.d)
-    if (needed := memory_of_matrices(rows, name)) > budget.total:
+    if (needed := memory_of_matrices(facts.d, name)) > budget.total:
         raise ParameterError(
             f"memory={shown_size(budget.total)} is too little for the matrices of {name} with {facts.d:,} features: "
             f"give at least {shown_size(needed)}, or take solver='cached_loops' or 'lbfgs'"
         )
 
 
-def classes_at_once(rows: FileRows, name: str) -> int:
-    """Return how many classes can be trained in the same passes."""
-    needed = memory_of_matrices(rows, name) + 16 * rows.facts.d
-    return max(1, int(rows.budget.total // needed))
+def problems_at_once(d: int, name: str, budget: Budget) -> int:
+    """Return how many problems, of classes or C, can be trained in the same passes."""
+    needed = memory_of_matrices(d, name) + 16 * d
+    return max(1, int(budget.total // max(needed, 1)))

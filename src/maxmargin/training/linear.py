@@ -75,9 +75,10 @@ def workers_for(problem: Problem, solver: str, count: int) -> int:
 
 def weights_of(data: Examples, settings: Settings) -> np.ndarray | None:
     """Return the weight of each example, times that of its class; None if no weights are given."""
-    if settings.weights is None and settings.class_weight is None:
+    given = settings.weights if data.weights is None else data.weights
+    if given is None and settings.class_weight is None:
         return None
-    return np.asarray(checked_weights(settings.weights, data.codes) * data.class_weights(settings.class_weight))
+    return np.asarray(checked_weights(given, data.codes) * data.class_weights(settings.class_weight))
 
 
 def starts_of(warm: Result | None, problem: Problem, classes: np.ndarray, C: float) -> list[Point] | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 
 from maxmargin.choose import ASKED
 from maxmargin.cluster.cluster_rows import ClusterRows
@@ -18,17 +19,36 @@ from maxmargin.settings.parameters import is_given
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS, find_pass_solver
 from maxmargin.solvers.passes.newton import LARGEST_MATRIX
-from maxmargin.training.by_passes import PassTask, fit_by_passes
+from maxmargin.system.budget import half_of_free
+from maxmargin.training.by_passes import PassTask, check_finite_C, fit_by_passes, path_by_passes
+from maxmargin.training.file_passes import problems_at_once
 from maxmargin.training.pass_succession import by_newton_steps
 
-NOT_THERE = ("kernel", "probability", "expand", "memory", "nu")  # parameters that need all rows on one machine
+NOT_THERE = ("kernel", "expand", "memory", "nu")  # parameters that need all rows on one machine
 SMOOTH = "rows on a cluster, a smooth loss: Newton steps, one for each round"
 WIDE = "rows on a cluster, a smooth loss and many features: quasi-Newton steps, one for each round"
 HINGE = "rows on a cluster: Newton steps on the hinge loss, by rounds over all rows"
 
 
 def fit_on_cluster(settings: Settings) -> Result:
-    """Train on a cluster. Workers that are started for it are stopped before a signal ends the process."""
+    """Train on a cluster."""
+    began = time.perf_counter()
+    with task_on_cluster(settings) as task:
+        loading = time.perf_counter() - began
+        result = fit_by_passes(task)
+    result.seconds += loading
+    return result
+
+
+def path_on_cluster(settings: Settings, Cs: Sequence[float]) -> list[Result]:
+    """Train on a cluster for each of the increasing C, in the same rounds."""
+    with task_on_cluster(settings) as task:
+        return path_by_passes(task, Cs)
+
+
+@contextmanager
+def task_on_cluster(settings: Settings) -> Iterator[PassTask]:
+    """Yield the task with its rows on the workers. Workers that are started for it are stopped at the end."""
     check_on_cluster(settings)
     began = time.perf_counter()
     how = (
@@ -39,21 +59,21 @@ def fit_on_cluster(settings: Settings) -> Result:
     with postponed(), connected(settings.client, settings.timeout) as client:
         rows = rows_on_cluster(settings.X, settings.y, settings.weights, client, timeout=settings.timeout, **how)
         with closing(rows):
-            return trained(rows, settings, began)
+            yield task_of(rows, settings, began)
 
 
-def trained(rows: ClusterRows, settings: Settings, began: float) -> Result:
-    """Train on rows that are on the workers."""
+def task_of(rows: ClusterRows, settings: Settings, began: float) -> PassTask:
+    """Return the task of rows that are on the workers."""
     name, why = choose_on_cluster(rows, settings)
-    loading = time.perf_counter() - began
     method = find_pass_solver(name, settings.options)
     described = {"partitions": rows.origin.count, "workers": len({actor.worker for actor in rows.actors})}
     identity = {"partitions": [one.n for one in rows.partition_facts], "squares": rows.facts.squares}
-    task = PassTask(rows, settings, settings.limits.after(loading), method, why, identity, described=described)
-    result = fit_by_passes(task)
-    result.seconds += loading
-    result.model.training.update(rounds=rows.rounds, bytes_sent=rows.sent, bytes_received=rows.received)
-    return result
+    left = settings.limits.after(time.perf_counter() - began)
+    return PassTask(
+        rows, settings, left, method, why, identity, described=described,
+        at_once=problems_at_once(rows.facts.d, name, half_of_free()),
+        counted=lambda: {"rounds": rows.rounds, "bytes_sent": rows.sent, "bytes_received": rows.received},
+    )  # fmt: skip
 
 
 def choose_on_cluster(rows: ClusterRows, settings: Settings) -> tuple[str, str]:
@@ -69,6 +89,7 @@ def check_on_cluster(settings: Settings) -> None:
     """Refuse settings that need all rows on one machine."""
     if settings.task != "classify":
         raise RefusedError(f"task={settings.task!r} is not for a cluster: leave client out")
+    check_finite_C(settings)
     for name in NOT_THERE:
         if is_given(name, settings.values[name]):
             raise RefusedError(f"{name} is not for a cluster: leave it out, or train without client")

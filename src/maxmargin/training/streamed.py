@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
@@ -20,9 +20,9 @@ from maxmargin.data.rows import count_columns
 from maxmargin.data.source import Facts, Source
 from maxmargin.data.tables.block_file import convert
 from maxmargin.data.tables.source import TableSource
-from maxmargin.errors import DataError, ParameterError, RefusedError
+from maxmargin.errors import DataError, RefusedError
 from maxmargin.loop.checkpoint import KIND, check_own, identity_in
-from maxmargin.loop.interrupts import noticed, postponed
+from maxmargin.loop.interrupts import noticed, postponed, sharing
 from maxmargin.loop.outcome import Outcome
 from maxmargin.models.linear import LinearModel
 from maxmargin.multiclass import Run, own_file, solve_all
@@ -37,8 +37,8 @@ from maxmargin.system.buffers import tidy
 from maxmargin.system.overwriting import holds_something
 from maxmargin.system.temporary_files import temporary_folder
 from maxmargin.training.blame import reason_of
-from maxmargin.training.file_choice import choose_for_files, first_rows, solver_by_passes
-from maxmargin.training.file_passes import fit_files_by_passes
+from maxmargin.training.file_choice import choose_for_files, choose_for_path, first_rows, solver_by_passes
+from maxmargin.training.file_passes import fit_files_by_passes, path_of_files_by_passes
 from maxmargin.training.slow_progress import EndIfHopeless, ProgressWatch
 from maxmargin.training.streamed_result import StreamedOutcome, StreamedTask, result_of
 
@@ -66,6 +66,21 @@ def fit_streamed(settings: Settings, files: Files) -> Result:
     if other is None:
         return fit_by_dual_steps(settings, files, name)  # the first rows had few features, and later ones too many
     return gone_on_by_passes(settings, files, result, other)
+
+
+def path_streamed(settings: Settings, files: Files, Cs: Sequence[float]) -> list[Result]:
+    """Train from files for each of the increasing C: all in the same passes, or one after the other by dual steps."""
+    name, why = choose_for_path(settings, files) if settings.solver == "auto" else (settings.solver, ASKED)
+    if name in PASS_SOLVERS:
+        return path_of_files_by_passes(settings, files, name, why, Cs)
+    found = list[Result]()
+    with noticed() as interrupt:
+        for C in Cs:
+            if found and interrupt.is_set():
+                break
+            with sharing(interrupt):
+                found.append(fit_by_dual_steps(settings.changed(C=C), files, name))
+    return found
 
 
 def reached_by_passes(settings: Settings, files: Files) -> str | None:
@@ -140,8 +155,6 @@ def trained(task: StreamedTask) -> Result:
     source = task.source
     facts = source.facts or (scan(source) if task.settings.lam is not None else None)
     strength = task.settings.penalty(facts.n if facts else 1)
-    if strength == np.inf:
-        raise ParameterError("C=inf is not for files that do not fit in memory: take a finite C")
     loss, scale = find_loss(task.settings.loss), float(task.settings.bias_scale)
     if loss.steepest == loss.largest_curvature == np.inf:
         raise RefusedError(

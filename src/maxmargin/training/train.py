@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,13 @@ from maxmargin.settings.settings import Settings, checked_settings
 from maxmargin.solvers import PASS_SOLVERS, STREAMING_SOLVERS
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.training.approximate import fit_features
+from maxmargin.training.by_passes import check_finite_C
 from maxmargin.training.kernel import fit_kernel
 from maxmargin.training.linear import fit_linear
-from maxmargin.training.streamed import fit_streamed
+from maxmargin.training.streamed import fit_streamed, path_streamed
 
-IN_MEMORY = ("kernel", "probability")  # parameters that need all rows in memory
-BY_PASSES = ("weights", "class_weight", "warm")  # parameters that dual steps from files do not take
+IN_MEMORY = ("kernel",)  # parameters that need all rows in memory
+BY_PASSES = ("weights", "class_weight", "warm", "probability")  # parameters that dual steps from files do not take
 
 
 @memory_errors()
@@ -94,7 +96,8 @@ def train(
         0.5 by default
     epsilon : regression errors up to ε cost nothing
     bias : "free" (outside the norm), "regularised" (a constant feature of size `bias_scale`) or "none"
-    weights : one number s_i ≥ 0 for each example
+    weights : one number s_i ≥ 0 for each example. For files also the name of a column of the table, which is then no
+        feature, or of a file: text with one number a line, or .npy
     class_weight : "balanced" for weights n / (k · count), or a dictionary {label: weight}; times `weights`
     expand : features computed from those of a row: "poly2", "hash:2**20", "fourier:2000:0.1"; for sequences of letters
         "kmers:8"; not together with a kernel
@@ -156,14 +159,37 @@ def fit(settings: Settings) -> Result:
             raise RefusedError(f"{settings.solver} reads rows from files: name one as X, or take solver='auto'")
         return fit_examples(examples_for(settings), settings)
     files = files_for(settings)
-    if settings.solver in STREAMING_SOLVERS or (settings.solver in ("auto", *PASS_SOLVERS) and files.too_large()):
+    if is_streamed(settings, files):
         check_streamed(settings, files)
         result = fit_streamed(settings, files)
-        result.model.training.update(files.left_out)
+        result.model.training.update(described(files))
         return result
     result = fit_examples(examples_in(files, settings.task), settings)
-    result.model.training.update(files.left_out)
+    result.model.training.update(described(files))
     return result
+
+
+@memory_errors()
+def fit_for_each(settings: Settings, Cs: Sequence[float]) -> list[Result] | None:
+    """Train for each of the increasing C on a cluster or from files that do not fit in memory; None for other rows."""
+    if settings.client is not None or is_on_cluster(settings.X):
+        from maxmargin.training.on_cluster import path_on_cluster
+
+        return path_on_cluster(settings, Cs)
+    if not is_file(settings.X) or not is_streamed(settings, files := files_for(settings)):
+        return None
+    check_streamed(settings, files)
+    results = path_streamed(settings, files, Cs)
+    for result in results:
+        result.model.training.update(described(files))
+    return results
+
+
+def is_streamed(settings: Settings, files: Files) -> bool:
+    """Whether the files are read again in each pass: the solver requires it, or they do not fit in memory."""
+    if settings.solver in STREAMING_SOLVERS:
+        return True
+    return settings.solver in ("auto", *PASS_SOLVERS) and files.too_large()
 
 
 @memory_errors()
@@ -178,16 +204,23 @@ def files_for(settings: Settings) -> Files:
     """Return the files that X names, with the settings for reading them."""
     files = Files(
         settings.X, settings.y, settings.label, settings.zero_based, settings.on_bad_line, settings.thread_count,
-        settings.budget, settings.expansion,
+        settings.budget, settings.expansion, weights=settings.weights if is_file(settings.weights) else None,
     )  # fmt: skip
     files.check()
     return files
+
+
+def described(files: Files) -> dict[str, Any]:
+    """Return what a model says of its files: skipped lines, and the column of weights, which is no feature."""
+    column = files.column_of_weights
+    return {**files.left_out, **({} if column is None else {"weights_column": column})}
 
 
 def check_streamed(settings: Settings, files: Files) -> None:
     """Refuse settings that need all rows in memory or another solver, and files that cannot be read twice."""
     if settings.task != "classify":
         raise RefusedError(f"task={settings.task!r} is not for files that do not fit in memory: give more memory")
+    check_finite_C(settings)
     for name in IN_MEMORY:
         if is_given(name, settings.values[name]):
             raise RefusedError(f"{name} is not for files that do not fit in memory: give more memory, or leave it out")
@@ -202,6 +235,8 @@ def check_streamed(settings: Settings, files: Files) -> None:
 
 def fit_examples(data: Examples, settings: Settings) -> Result:
     """Train on rows in memory."""
+    if data.weights is not None:
+        settings = settings.changed(weights=data.weights)
     metadata: dict[str, Any] = {}
     if settings.expansion is not None:
         metadata = {"expand": settings.expansion.text, "input_d": count_columns(data.rows)}

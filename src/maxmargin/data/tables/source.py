@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from maxmargin.data.tables.batches import check_batch, check_label_type, check_n
 from maxmargin.data.tables.block_facts import block_file_facts, check_labels_known, check_rows
 from maxmargin.data.tables.parquet_pages import ENCRYPTED, MAGIC, RowGroup, row_groups
 from maxmargin.data.take import first_not_finite, not_finite
+from maxmargin.data.weights import check_weights
 from maxmargin.errors import DataError, FileError
 
 LABELS = ("label", "y", "target", "class")  # default names of the label column
@@ -47,6 +48,7 @@ class TableSource(OneFile):
     capacity: int = 1 << 20
     width: int | None = None  # number of features, if labels are not needed; one further column may hold labels
     limit: int = 1 << 30  # most bytes of a batch after decompression
+    weights: str | None = None  # name of the column of weights, if there is one
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,9 +64,9 @@ class TableSource(OneFile):
         with refusing(self.path, self.kind):
             for number, (batch, read) in enumerate(self.batches(start.at), start.at + 1):
                 if batch.num_rows:
-                    rows, labels = self.taken(batch, row)
+                    rows, labels, weights = self.taken(batch, row)
                     place, row = Place(0, number - 1, row), row + batch.num_rows
-                    yield RowBlock(rows, labels, place, Place(0, number, row), read)
+                    yield RowBlock(rows, labels, place, Place(0, number, row), read, weights)
         self.check()
         if row == 0:
             raise DataError(f"{self.path}: no rows")
@@ -93,10 +95,10 @@ class TableSource(OneFile):
                 reader = opened(pa.OSFile(str(self.path)), self.capacity >= LARGE)
             batch, total = self.batch(reader, place.at), reader.num_record_batches
             self.readers.append(reader)
-            rows, labels = self.taken(batch, place.row)
+            rows, labels, weights = self.taken(batch, place.row)
         last = place.row + batch.num_rows
         read = self.size * (place.at + 1) // total
-        return RowBlock(rows, labels, place, Place(0, place.at + 1, last), read)
+        return RowBlock(rows, labels, place, Place(0, place.at + 1, last), read, weights)
 
     def batches(self, first: int) -> Iterator[tuple[Any, int]]:
         """Yield the batches from number `first` on, each with the bytes read up to its end."""
@@ -190,29 +192,42 @@ class TableSource(OneFile):
         """Return the number of rows of a batch that make a block."""
         return max(1, int(self.capacity * batch.num_rows / max(batch.nbytes, 1)))
 
-    def taken(self, batch: Any, first: int) -> tuple[Rows, np.ndarray]:
-        """Return the rows and labels of a batch, whose first row has the number `first`."""
+    def taken(self, batch: Any, first: int) -> tuple[Rows, np.ndarray, np.ndarray | None]:
+        """Return the rows, labels and weights of a batch, whose first row has the number `first`."""
         names = batch.schema.names
         if len(set(names)) < len(names):
             raise DataError(f"{self.path}: two columns have the same name: give each one of its own")
         label = self.label_among(names)
-        self.names = [name for name in names if name != label]
+        self.names = [name for name in names if name not in (label, self.weights)]
         if not self.names:
             raise DataError(f"{self.path}: there is no column but {label!r}: features are missing")
         rows = self.features({name: batch.column(name) for name in self.names}, first)
         labels = np.zeros(batch.num_rows) if label is None else self.labels(batch.column(label), label, first)
         if self.facts is not None:
             check_labels_known(self.path, self.facts, labels, first)
-        return rows, labels
+        return rows, labels, self.weights_of(batch, first)
+
+    def weights_of(self, batch: Any, first: int) -> np.ndarray | None:
+        """Return the weights of a batch; None if no column is named."""
+        if self.weights is None:
+            return None
+        if self.weights not in batch.schema.names:
+            raise DataError(f"{self.path}: no column {self.weights!r}: every table needs the column of weights")
+        weights = self.numbers(batch.column(self.weights), self.weights, first).astype(np.float64)
+        check_weights(weights, f"{self.path}: column {self.weights!r}, row", first)
+        return weights
 
     def label_among(self, names: list[str]) -> str | None:
         """Return the label column; None if labels are not needed and all columns are features."""
+        names = [name for name in names if name != self.weights]
         name = self.label or next((name for name in LABELS if name in names), None)
         if self.width is not None and self.label is None and (name is None or len(names) == self.width):
             return None
         if name is None or name not in names:
             said = f"no column {name!r}" if name else f"no column is called {', '.join(LABELS[:-1])} or {LABELS[-1]}"
             listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+            if self.weights is not None and name == self.weights:
+                said = f"column {name!r} holds the weights"
             raise DataError(f"{self.path}: {said}: name the column of labels with label= (--label), one of {listed}")
         return name
 
@@ -348,9 +363,24 @@ def table(name: str, title: str, **told: Any) -> Format:
     """Return a format that `TableSource` reads."""
 
     def opened(path: Path, how: How) -> TableSource:
-        return TableSource(path, name, how.label, how.capacity, how.width, how.budget.batch)
+        return TableSource(path, name, how.label, how.capacity, how.width, how.budget.batch, how.weights)
 
-    return Format(name, title, opened, has_columns=True, **told)
+    return Format(name, title, opened, columns=partial(columns_of, kind=name), **told)
+
+
+def columns_of(path: Path, kind: str) -> list[str]:
+    """Return the names of the columns of a table."""
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    with refusing(path, kind), pa.OSFile(str(path)) as file:
+        if kind == "parquet":
+            return list(parquet.read_schema(file).names)
+        if kind == "arrow":
+            return list(opened(file, threads=False).schema.names)
+        packed = compression_of(path)
+        with csv.open_csv(pa.CompressedInputStream(file, packed) if packed else file) as reader:
+            return list(reader.schema.names)
 
 
 CSV = table(

@@ -135,7 +135,7 @@ def check_vector(problem: PassProblem, piece: str, values: np.ndarray) -> None:
 
 def names_of(problem: PassProblem, turn: int) -> Names:
     """Return the names of one of the two copies of the vectors."""
-    return Names(*(f"inside {turn} {piece} {problem.name}" for piece in PIECES))
+    return Names(*(f"inside {turn} {piece} {problem.slot}" for piece in PIECES))
 
 
 def target_of(products: np.ndarray, t: float, n: int) -> float:

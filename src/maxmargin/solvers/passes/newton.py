@@ -54,7 +54,7 @@ class PassNewton(PassSolver):
 
 def curvatures_of(problem: PassProblem) -> str:
     """Return the name of the vector of the curvatures of this problem."""
-    return f"curvatures {problem.name}"
+    return f"curvatures {problem.slot}"
 
 
 def newton_step(problem: PassProblem, at: Evaluated) -> np.ndarray:

@@ -252,5 +252,5 @@ def band_for(problem: PassProblem) -> Band | None:
 
 def alpha_names(problem: PassProblem, turn: int) -> tuple[str, str]:
     """Return the names of the vectors of α and of q."""
-    both = f"alpha {problem.name}", f"other alpha {problem.name}"
+    both = f"alpha {problem.slot}", f"other alpha {problem.slot}"
     return both if turn == 0 else both[::-1]
