@@ -28,7 +28,7 @@ Counted: rounds, and the bytes of their messages. Measured: CPU seconds, on one 
 network, {latency:g} ms for a message and {gigabits:g} Gbit/s; seconds are the sum of {sum}. A worker is one core with
 its own partition and its own network; `tree` sums in ceil(log2 workers) levels, `client` writes to every worker and
 adds up by itself, as this version does. Training was stopped at a certified gap of {tol:g}; it began on a sample of
-1 % of the rows.
+1 % of the rows. The runs are kept in a file, and may have been made in parts by other commands: {dates}.
 """
 
 
@@ -63,6 +63,7 @@ def report(runs: list[dict], machines: Machines, command: str, written: str) -> 
     runs = sorted(runs, key=lambda run: (run["data"], run["loss"], run["workers"]))
     about = ABOUT.format(
         latency=1e3 * machines.latency, gigabits=machines.bandwidth * 8e-9, tol=LEVELS[-1],
+        dates=" to ".join(sorted({run["date"] for run in runs})[:: max(len({run["date"] for run in runs}) - 1, 1)]),
         sum="the rows' work over the workers, the client's own work and the messages",
     )  # fmt: skip
     text = "\n".join(
