@@ -64,6 +64,7 @@ PASS_SOLVERS: dict[str, Solver] = registered(  # the same methods for rows on di
     "passes.second_order:PassSecondOrder",
     "passes.newton:PassNewton",
     "passes.lbfgs:PassLbfgs",
+    "passes.cocoa:PassCocoa",
 )
 
 
