@@ -9,10 +9,13 @@ import scipy.sparse
 from exact import linear_dual, linear_primal
 from problems import overlapping, posed, reference_optimum
 
+import maxmargin
 from maxmargin.data.memory_rows import MemoryRows
 from maxmargin.data.reduction import PassStoppedError, in_a_tree, together
 from maxmargin.data.take import take
+from maxmargin.errors import RefusedError
 from maxmargin.problems.by_passes import PassProblem
+from maxmargin.problems.certificate import Point
 from maxmargin.problems.evaluation import TwoClasses
 from maxmargin.problems.losses import find_loss
 from maxmargin.solvers import PASS_SOLVERS
@@ -189,3 +192,19 @@ def test_a_second_problem_on_the_same_rows_begins_anew():
         state = PASS_SOLVERS["cocoa"].start(problem)
         rounds_to(1e-3, problem, state, np.random.default_rng(0))
         assert np.max(np.abs(rows.vector("alpha "))) <= C
+
+
+def test_a_warm_start_is_evaluated_first():
+    problem = problem_on(Partitions(*sparse(), 2))
+    state = PASS_SOLVERS["cocoa"].start(problem)
+    rounds_to(1e-3, problem, state, np.random.default_rng(0))
+    primal, point = problem.certificate(state.at).primal, Point(state.at.v[:-1], float(state.at.v[-1]))
+    warm = PASS_SOLVERS["cocoa"].start(problem, point)
+    PASS_SOLVERS["cocoa"].advance(problem, warm, np.random.default_rng(0))
+    assert problem.certificate(warm.at).primal == primal
+    rounds_to(1e-3, problem, warm, np.random.default_rng(0))
+
+
+def test_rows_in_memory_are_refused_with_a_way_out():
+    with pytest.raises(RefusedError, match="cocoa is for rows on a cluster: give client, or use solver='dual_coord"):
+        maxmargin.train(*sparse(), solver="cocoa")

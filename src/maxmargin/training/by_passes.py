@@ -20,6 +20,7 @@ from maxmargin.errors import DataError, ParameterError, RefusedError
 from maxmargin.loop.interrupts import noticed
 from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.stopping import Limits
+from maxmargin.loop.succession import Succession
 from maxmargin.models.linear import LinearModel
 from maxmargin.multiclass import Run, solve_all
 from maxmargin.problems.by_passes import PassProblem
@@ -27,7 +28,7 @@ from maxmargin.problems.certificate import Point, summed
 from maxmargin.problems.evaluation import TwoClasses
 from maxmargin.problems.linear import WITHOUT_WEIGHT
 from maxmargin.problems.losses import Loss, find_loss
-from maxmargin.results import Result, together
+from maxmargin.results import Result, together, with_changes
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers.base import Solver
 
@@ -40,7 +41,7 @@ class PassTask:
 
     `identity` tells the data apart from others in a checkpoint, `centre` is what was subtracted from every row, and
     `described` goes into the description of the training in the model. `at_once` is the largest number of classes that
-    are trained in the same passes.
+    are trained in the same passes. `succession` decides whether another solver goes on in mid-run.
     """
 
     rows: Executor
@@ -52,6 +53,7 @@ class PassTask:
     centre: np.ndarray | None = None
     described: dict[str, Any] = field(default_factory=dict)
     at_once: int = 1 << 30
+    succession: Succession | None = None
 
 
 def fit_by_passes(task: PassTask) -> Result:
@@ -67,7 +69,10 @@ def fit_by_passes(task: PassTask) -> Result:
         rows: Any = task.rows if len(positive) == 1 else InStep(task.rows, len(positive), workers)
         problem = posed(task, rows, loss, strength, classes, stop_of(task.limits, interrupt, began))
         problems = [for_class(problem, label, len(positive)) for label in positive]
-        run = PassRun(task.method, task.limits, int(settings.seed), settings.callback, interrupt, settings.keeping)
+        run = PassRun(
+            task.method, task.limits, int(settings.seed), settings.callback, interrupt, settings.keeping,
+            task.succession,
+        )  # fmt: skip
         starts = starts_of(settings.warm, facts.d, len(positive))
         parts = solve_all(problems, len(problems), run, starts=starts, workers=workers)
     return result_of(task, problems, parts, classes)
@@ -176,6 +181,6 @@ def result_of(task: PassTask, problems: list[PassProblem], parts: list[Outcome],
         classes, np.stack([part.w for part in parts]), np.array([part.b for part in parts]), support, signed,
         summed(part.certificate for part in parts), training, task.centre,
     )  # fmt: skip
-    result = together(model, parts, task.method.name, task.why)
+    result = together(model, parts, task.method.name, with_changes(task.why, parts))
     model.training |= {"status": result.status.value, "epochs": result.epochs}
     return result

@@ -17,13 +17,10 @@ from maxmargin.results import Result
 from maxmargin.settings.parameters import is_given
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS, find_pass_solver
-from maxmargin.solvers.passes.newton import LARGEST_MATRIX
 from maxmargin.training.by_passes import PassTask, fit_by_passes
+from maxmargin.training.cluster_choice import OnCluster, choose_by_sizes
 
 NOT_THERE = ("kernel", "probability", "expand", "memory", "nu")  # parameters that need all rows on one machine
-SMOOTH = "rows on a cluster, a smooth loss: Newton steps, one for each round"
-WIDE = "rows on a cluster, a smooth loss and many features: quasi-Newton steps, one for each round"
-HINGE = "rows on a cluster: Newton steps on a smoothed hinge loss, one for each round"
 
 
 def fit_on_cluster(settings: Settings) -> Result:
@@ -48,7 +45,11 @@ def trained(rows: ClusterRows, settings: Settings, began: float) -> Result:
     method = find_pass_solver(name, settings.options)
     described = {"partitions": rows.origin.count, "workers": len({actor.worker for actor in rows.actors})}
     identity = {"partitions": [one.n for one in rows.partition_facts], "squares": rows.facts.squares}
-    task = PassTask(rows, settings, settings.limits.after(loading), method, why, identity, described=described)
+    succession = OnCluster() if settings.solver == "auto" else None
+    task = PassTask(
+        rows, settings, settings.limits.after(loading), method, why, identity, described=described,
+        succession=succession,
+    )  # fmt: skip
     result = fit_by_passes(task)
     result.seconds += loading
     result.model.training.update(rounds=rows.rounds, bytes_sent=rows.sent, bytes_received=rows.received)
@@ -59,9 +60,7 @@ def choose_on_cluster(rows: ClusterRows, settings: Settings) -> tuple[str, str]:
     """Return the name of the solver and the reason."""
     if settings.solver != "auto":
         return settings.solver, ASKED
-    if not find_loss(settings.loss).smooth:
-        return "second_order", HINGE
-    return ("newton", SMOOTH) if rows.facts.d <= LARGEST_MATRIX else ("lbfgs", WIDE)
+    return choose_by_sizes(find_loss(settings.loss), rows.facts.d)
 
 
 def check_on_cluster(settings: Settings) -> None:

@@ -59,8 +59,8 @@ class PassCocoa(PassSolver):
     takes = Takes(EVERY_LOSS)
 
     def start(self, problem: PassProblem, warm: Point | None = None) -> CocoaState:
-        """Start at α = 0: the point of a warm start has no α."""
-        return CocoaState(np.zeros(problem.d + 1), change=np.zeros(problem.d + 1))
+        """Start at α = 0: the point of a warm start has no α. The first round evaluates it, and takes its bias."""
+        return CocoaState(super().start(problem, warm).v, change=np.zeros(problem.d + 1))
 
     def advance(self, problem: PassProblem, state: PassState, rng: np.random.Generator) -> None:
         """Make one round."""
@@ -89,6 +89,8 @@ class PassCocoa(PassSolver):
         """Run the pass; return the evaluated point, the change from α + (t + β) Δ, and the sums."""
         bias_square, names = bias_curvature(problem), names_of(problem)
         ahead = state.v + state.beta * state.change
+        if state.rounds == 0:
+            ahead[:] = 0.0
         ahead[-1] = state.v[-1] + bias_square * state.beta * state.change[-1]
         one = LocalSweeps(
             problem.problem, state.v, ahead, names, state.length, state.beta * state.length, bias_square, state.sigma,
