@@ -14,7 +14,7 @@ def client():
         logging.getLogger(name).setLevel(logging.CRITICAL)  # killed workers are what the tests want
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.CRITICAL
         ) as cluster,
         distributed.Client(cluster) as found,
     ):

@@ -1,5 +1,6 @@
 """Passes over the rows of a cluster: the bits of one machine, whatever happens to the workers."""
 
+import logging
 import os
 import signal
 import threading
@@ -128,3 +129,31 @@ def test_a_lost_scheduler_is_one_clear_error(data):
             rows.reduce([Sums(W)])
     finally:
         other.close()
+
+
+@pytest.mark.parametrize("default", [False, True])
+def test_a_worker_that_joins_takes_over_the_partitions_of_one_that_dies(data, default, request):
+    if default:
+        request.getfixturevalue("client")  # of another cluster
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.CRITICAL
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as other,
+    ):
+        rows = rows_of(data, other)
+        first = rows.actors[0].worker
+        assert rows.actors[0].proxy.client is other  # not the default client, if there is one
+        assert rows.reduce([Sums(W)])[0][1][0] == 1000.0
+        cluster.scale(2)
+        other.wait_for_workers(2, timeout=30)
+        assert rows.reduce([Sums(W)])[0][1][0] == 1000.0
+        assert {actor.worker for actor in rows.actors} == {first}
+        joined = set(other.scheduler_info()["workers"]) - {first}
+        kill_one(other, rows)
+        found = rows.reduce([Sums(W)])[0]
+        assert found[0].tobytes() == expected(data)[0].tobytes()
+        workers = {actor.worker for actor in rows.actors}
+        assert first not in workers
+        assert workers & joined  # beside the one that Dask may have started anew

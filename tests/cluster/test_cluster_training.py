@@ -6,13 +6,18 @@ import signal
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 
 import maxmargin
 from maxmargin.cli import run
 from maxmargin.dask import LinearSVC
+from maxmargin.loop import saving
 from maxmargin.status import Status
+from maxmargin.training import cluster_choice
 
+distributed = pytest.importorskip("distributed")
+delayed = pytest.importorskip("dask").delayed
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
@@ -75,6 +80,106 @@ def test_a_worker_killed_during_training_costs_no_certificate(data, client, solv
     alone = maxmargin.train(*data, tol=1e-7)
     assert found.certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-6)
     client.wait_for_workers(2, timeout=60)
+
+
+def wide(n=400, d=1500, seed=0):
+    """Sparse rows with more features than rows, in 4 partitions."""
+    rng = np.random.default_rng(seed)
+    X = scipy.sparse.random(n, d, 0.02, format="csr", random_state=seed)
+    y = np.where(X @ rng.normal(size=d) + 0.1 * rng.normal(size=n) > 0, 1, -1)
+    step = n // 4
+    blocks = [(delayed(X[k : k + step]), delayed(y[k : k + step])) for k in range(0, n, step)]
+    return X, y, blocks
+
+
+def test_cocoa_reaches_the_objective_of_one_machine_with_the_same_bits(client):
+    X, y, blocks = wide()
+    found = [maxmargin.train(blocks, client=client, tol=1e-3, solver="cocoa") for _ in range(2)]
+    alone = maxmargin.train(X, y, tol=1e-5)
+    assert found[0].status is Status.CONVERGED
+    assert found[0].certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-3)
+    assert found[0].certificate.dual <= alone.certificate.primal
+    assert found[0].model.w.tobytes() == found[1].model.w.tobytes()
+    assert found[0].alpha.max() <= 1.0
+
+
+def test_cocoa_outlives_a_worker_that_is_killed(client):
+    X, y, blocks = wide()
+    records = []
+
+    def kill(record):
+        records.append(record)
+        if len(records) == 8:
+            os.kill(sorted(client.run(os.getpid).values())[0], signal.SIGKILL)
+
+    found = maxmargin.train(blocks, client=client, tol=1e-3, solver="cocoa", callback=kill)
+    client.wait_for_workers(2, timeout=60)
+    alone = maxmargin.train(X, y, tol=1e-6)
+    assert len(records) > 8
+    assert found.status is Status.CONVERGED
+    assert found.certificate.dual <= alone.certificate.primal
+    assert all(record.certificate.dual <= alone.certificate.primal for record in records)
+    assert all(record.certificate.primal >= alone.certificate.dual for record in records)
+
+
+def test_cocoa_is_resumed_with_its_dual_variables(client, tmp_path):
+    _, _, blocks = wide()
+    given = {"tol": 1e-3, "client": client, "solver": "cocoa", "checkpoint": tmp_path / "run.ckpt"}
+    early = maxmargin.train(blocks, max_epochs=40, **given)
+    assert early.status is Status.EPOCH_LIMIT
+    done = maxmargin.train(blocks, resume=True, **given)
+    assert done.status is Status.CONVERGED
+    whole = maxmargin.train(blocks, tol=1e-3, client=client, solver="cocoa")
+    assert done.model.w.tobytes() == whole.model.w.tobytes()
+
+
+def test_auto_takes_dual_steps_where_a_matrix_is_large(client):
+    _, _, blocks = wide()
+    found = maxmargin.train(blocks, client=client, tol=1e-2)
+    assert (found.solver, found.status) == ("cocoa", Status.CONVERGED)
+    assert "many features" in found.why
+
+
+def test_auto_changes_from_slow_dual_steps_to_newton_steps(data, client, monkeypatch):
+    for name, value in {"LARGE_MATRIX": 0, "PROBE_ROUNDS": 2.0, "MUCH_SLOWER": 0.0}.items():
+        monkeypatch.setattr(cluster_choice, name, value)
+    found = maxmargin.train(*arrays(data), C=100.0, tol=1e-6, client=client)
+    assert found.status is Status.CONVERGED
+    assert "began with cocoa" in found.why
+    assert "went on with second_order" in found.why
+    alone = maxmargin.train(*data, C=100.0, tol=1e-7)
+    assert found.certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-6)
+
+
+def test_three_classes_by_cocoa(client):
+    X, _, _ = wide()
+    y = np.digitize(np.asarray(X[:, :500].sum(axis=1)).ravel(), [4.0, 6.0])
+    blocks = [(delayed(X[k : k + 100]), delayed(y[k : k + 100])) for k in range(0, 400, 100)]
+    found = maxmargin.train(blocks, client=client, tol=1e-2, solver="cocoa")
+    assert found.status is Status.CONVERGED
+
+
+def test_a_lost_scheduler_is_an_error_and_the_run_is_resumed_with_a_new_cluster(data, client, tmp_path, monkeypatch):
+    monkeypatch.setattr(saving, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(saving, "SHARE", 0.0)
+    given = {"tol": 1e-6, "checkpoint": tmp_path / "run.ckpt", "timeout": 20.0}
+    cluster = distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0")
+    other, records = distributed.Client(cluster, set_as_default=False), []
+
+    def lose(record):
+        records.append(record)
+        if len(records) == 4:
+            cluster.close()
+
+    try:
+        with pytest.raises(maxmargin.ClusterError, match="resume from the checkpoint"):
+            maxmargin.train(*arrays(data), client=other, callback=lose, **given)
+    finally:
+        other.close()
+    done = maxmargin.train(*arrays(data), client=client, resume=True, **given)
+    assert done.status is Status.CONVERGED
+    assert [record.certificate for record in done.history[:3]] == [record.certificate for record in records[:3]]
+    assert done.history[2].seconds == records[2].seconds  # the records of the first run, not of another like it
 
 
 @pytest.mark.parametrize(

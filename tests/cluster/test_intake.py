@@ -85,6 +85,14 @@ def test_data_frames_with_a_column_of_labels_or_a_series(data, client):
         rows_on_cluster(table, "other", None, client)
 
 
+def test_data_frames_of_unknown_divisions_and_types_that_differ(data, client):
+    X, y = data
+    table = dd.from_pandas(pd.DataFrame(X, columns=list("pqrstuvw")).assign(y=y), npartitions=3).clear_divisions()
+    assert not table.known_divisions
+    rows = rows_on_cluster(table[table["y"] != 0], "y", None, client)
+    np.testing.assert_allclose(total(rows), whole(data))
+
+
 def test_files_of_a_pattern_with_rows_of_different_widths(data, client, tmp_path):
     X, y = data
     maxmargin.write(tmp_path / "part-0.svm", X[:400, :5], y[:400])

@@ -1,101 +1,210 @@
-"""A sweep shared by threads: nothing is lost between them, σ keeps their steps from adding up to too much."""
+"""CoCoA+ over the partitions of an executor: the optimum, true certificates, and partitions that are lost."""
 
-import multiprocessing
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from problems import EVERY_BIAS, EVERY_LOSS, overlapping, posed
+import scipy.sparse
+from exact import linear_dual, linear_primal
+from problems import overlapping, posed, reference_optimum
 
-from maxmargin.loop.solve import solve
-from maxmargin.loop.stopping import Limits
-from maxmargin.problems.certificate import primal_of
-from maxmargin.solvers import SOLVERS, find_solver
-from maxmargin.solvers.parts import cocoa as sharing
-from maxmargin.system.threads import on_threads
+import maxmargin
+from maxmargin.data.memory_rows import MemoryRows
+from maxmargin.data.reduction import PassStoppedError, in_a_tree, together
+from maxmargin.data.take import take
+from maxmargin.errors import RefusedError
+from maxmargin.problems.by_passes import PassProblem
+from maxmargin.problems.certificate import Point
+from maxmargin.problems.evaluation import TwoClasses
+from maxmargin.problems.losses import find_loss
+from maxmargin.solvers import PASS_SOLVERS
 
-SOLVER = SOLVERS["dual_coordinate"]
+LOSSES = ("hinge", "squared_hinge", "logistic")
+BIASES = ("none", "regularised", "free")
 
 
-@pytest.fixture(autouse=True)
-def share_everything(monkeypatch):
-    monkeypatch.setattr(sharing, "ROUND", 40)
-    monkeypatch.setattr(sharing, "MERGE", 0)
+class Partitions:
+    """Several executors as one, each of which is a local problem."""
+
+    threads = 1
+
+    def __init__(self, X, y, count, weights=None):
+        ends = np.linspace(0, len(y), count + 1).astype(int)
+        some = [slice(start, stop) for start, stop in pairwise(ends)]
+        self.parts = [MemoryRows(take(X[own]), y[own], None if weights is None else weights[own]) for own in some]
+        self.facts = together([one.facts for one in self.parts])
+        self.ends = ends
+
+    def reduce(self, passes, stop=None):
+        found = []
+        for one in self.parts:
+            if stop is not None and stop():
+                raise PassStoppedError
+            found.append(one.reduce(passes))
+        return [in_a_tree([totals[k] for totals in found]) for k in range(len(passes))]
+
+    def keep(self, name, copy):
+        for one in self.parts:
+            one.keep(name, copy)
+
+    def vector(self, name):
+        return np.concatenate([one.vector(name) for one in self.parts])
+
+    def put(self, name, values):
+        for one, (start, stop) in zip(self.parts, pairwise(self.ends), strict=True):
+            one.put(name, values[start:stop])
 
 
-def after_sweeps(problem, sweeps=6, solver=SOLVER):
-    state, rng = solver.start(problem), np.random.default_rng(0)
-    for _ in range(sweeps):
+def problem_on(rows, loss="hinge", C=1.0, bias="free", **more):
+    return PassProblem(rows, TwoClasses(find_loss(loss), C, 1), bias, **more)
+
+
+def sparse(n=300, d=400, seed=0):
+    rng = np.random.default_rng(seed)
+    X = scipy.sparse.random(n, d, 0.05, format="csr", random_state=seed)
+    return X, np.where(X @ rng.normal(size=d) + 0.3 * rng.normal(size=n) > 0, 1, -1)
+
+
+def rounds_to(tol, problem, state, rng, most=300):
+    """Make rounds until the best primal and the best dual value so far, as the loop keeps them, are close enough."""
+    solver, primal, dual = PASS_SOLVERS["cocoa"], np.inf, 0.0
+    for number in range(1, most):
         solver.advance(problem, state, rng)
-    return state
+        found = problem.certificate(state.at)
+        primal, dual = min(primal, found.primal), max(dual, found.dual)
+        if primal - dual <= tol * primal:
+            return number, primal, dual
+    raise AssertionError(f"the gap is {1 - dual / primal:.1e} after {most} rounds")
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-@pytest.mark.parametrize("loss", EVERY_LOSS)
-@pytest.mark.parametrize("bias", EVERY_BIAS)
-def test_nothing_is_lost_between_threads(threads, loss, bias):
-    problem = posed(*overlapping(n=200, d=4), loss=loss, bias=bias, threads=threads)
-    state = after_sweeps(problem)
-    w, _ = primal_of(problem, state.alpha)
-    np.testing.assert_allclose(state.w, w, atol=1e-9)
-    np.testing.assert_allclose(state.balance, np.sum(state.alpha * problem.y), atol=1e-9)
-    kept = state.order[: state.kept]
-    assert len(set(kept)) == len(kept)
-    assert set(np.flatnonzero((state.alpha > 0) & (state.alpha < problem.dual_term.U))) <= set(kept)
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_optimum_is_that_of_an_independent_reference(loss, bias, count):
+    X, y = overlapping(n=200)
+    problem = problem_on(Partitions(X, y, count), loss, 0.7, bias)
+    state = PASS_SOLVERS["cocoa"].start(problem)
+    _, primal, dual = rounds_to(1e-3, problem, state, np.random.default_rng(0))
+    best = reference_optimum(posed(X, y, loss=loss, C=0.7, bias=bias), X)
+    assert dual <= best * (1 + 1e-6)
+    assert best * (1 - 1e-6) <= primal <= best * (1 + 2e-3)
 
 
-def test_every_example_is_visited_once():
-    edges = sharing.edges_of_parts(5, 105, 3, 4)
-    visited = [i for part in edges for r in range(4) for i in range(part[r], part[r + 1])]
-    assert sorted(visited) == list(range(5, 105))
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_wide_sparse_rows_take_few_rounds(loss, bias):
+    problem = problem_on(Partitions(*sparse(), 4), loss, 1.0, bias)
+    state = PASS_SOLVERS["cocoa"].start(problem)
+    assert rounds_to(1e-3, problem, state, np.random.default_rng(0))[0] <= 60
 
 
-def test_the_same_threads_give_the_same_bits():
-    problem = posed(*overlapping(n=300, d=4), threads=2)
-    first, second = after_sweeps(problem), after_sweeps(problem)
-    np.testing.assert_array_equal(first.alpha, second.alpha)
-    np.testing.assert_array_equal(first.w, second.w)
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_certificate_is_true_in_exact_arithmetic_also_after_losses(loss, bias):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 3)) * 10.0 ** rng.uniform(-1, 1, 3)
+    y = np.where(rng.normal(size=40) > 0, 1, -1)
+    weights = rng.uniform(0.1, 3.0, 40) * (np.arange(40) != 7)
+    rows = Partitions(X, y, 3, weights)
+    problem, solver = problem_on(rows, loss, 0.3, bias), PASS_SOLVERS["cocoa"]
+    state = solver.start(problem)
+    for number in range(12):
+        if number in (4, 7):  # lost, and an older alpha comes back with no step
+            older = rows.parts[1].vector("alpha ").copy()
+        if number in (5, 9):
+            rows.parts[1].vectors.clear()
+            rows.parts[1].put("alpha ", older)
+        solver.advance(problem, state, rng)
+        problem.dual_point = None
+        found = problem.certificate(state.at)
+        v = state.at.v
+        model = type("Model", (), {"w": v[None, :3], "b": v[3:], "centre": None, "d": 3})
+        C = 0.3 * weights
+        assert linear_primal(model, X, y, C, loss, bias) <= Fraction(found.primal)
+        if found.dual > 0:
+            signed = problem.best_dual()
+            assert np.all(signed * y >= 0)
+            counted = C > 0  # the dual terms of rows without weight are 0
+            alpha = np.abs(signed)[counted]
+            assert linear_dual(alpha, X[counted], y[counted], C[counted], loss, bias) >= Fraction(found.dual)
 
 
-def test_draws_are_not_shared_since_two_threads_could_meet_at_one_example():
-    X, y = overlapping(n=300, d=4)
-    solver = find_solver("dual_coordinate", {"sampling": "uniform"})
-    one, two = (after_sweeps(posed(X, y, threads=threads), solver=solver) for threads in (1, 2))
-    np.testing.assert_array_equal(one.alpha, two.alpha)
-    np.testing.assert_array_equal(one.w, two.w)
+def test_a_lost_partition_costs_rounds_and_no_certificate():
+    X, y = sparse()
+    rows = Partitions(X, y, 3)
+    problem, rng = problem_on(rows), np.random.default_rng(0)
+    state = PASS_SOLVERS["cocoa"].start(problem)
+    for _ in range(5):
+        PASS_SOLVERS["cocoa"].advance(problem, state, rng)
+    before = problem.certificate(state.at).dual
+    rows.parts[2].vectors.clear()
+    PASS_SOLVERS["cocoa"].advance(problem, state, rng)
+    assert problem.certificate(state.at).dual < before
+    rounds_to(1e-3, problem, state, rng)
 
 
-@pytest.mark.parametrize("bias", EVERY_BIAS)
-def test_examples_all_alike_are_certified_too(bias):
-    """Steps of all threads in one direction: added without σ they would overshoot for ever."""
-    X = np.ones((400, 3)) + 1e-3 * np.random.default_rng(0).normal(size=(400, 3))
-    y = np.where(np.arange(400) % 3 > 0, 1.0, -1.0)
-    problem = posed(X, y, bias=bias, threads=4, C=0.1)
-    assert after_sweeps(problem).sigma > 1.5
-    assert solve(problem, SOLVER, Limits(tol=1e-4, max_epochs=3000)).certificate.relative_gap <= 1e-4
+def test_the_same_partitions_and_seed_give_the_same_bits():
+    points = []
+    for _ in range(2):
+        problem, rng = problem_on(Partitions(*sparse(), 3)), np.random.default_rng(5)
+        state = PASS_SOLVERS["cocoa"].start(problem)
+        rounds_to(1e-2, problem, state, rng)
+        points.append(state.v)
+    assert points[0].tobytes() == points[1].tobytes()
 
 
-def test_rows_at_right_angles_leave_sigma_at_1():
-    X = np.kron(np.eye(40), np.ones((5, 1)))
-    problem = posed(X, np.where(np.arange(200) % 5 > 1, 1.0, -1.0), bias="none", threads=2)
-    state, rng = SOLVER.start(problem), np.random.default_rng(0)
-    state.order, state.full = np.arange(200), True
-    SOLVER.advance(problem, state, rng)
-    assert state.sigma < 1.5
+def test_a_restored_state_goes_on_with_the_same_bits():
+    solver, rng = PASS_SOLVERS["cocoa"], np.random.default_rng(5)
+    problem = problem_on(Partitions(*sparse(), 3))
+    state = solver.start(problem)
+    for _ in range(6):
+        solver.advance(problem, state, rng)
+    arrays, numbers = solver.saved(problem, state)
+    arrays = {name: values.copy() for name, values in arrays.items()}
+    other = problem_on(Partitions(*sparse(), 3))
+    again = solver.restored(other, arrays, numbers)
+    seed = rng.bit_generator.state
+    solver.advance(problem, state, rng)
+    rng.bit_generator.state = seed
+    solver.advance(other, again, rng)
+    assert state.v.tobytes() == again.v.tobytes()
+    with pytest.raises(ValueError, match="alpha has the type"):
+        solver.restored(other, {**arrays, "alpha": arrays["alpha"][:-1]}, numbers)
+    with pytest.raises(ValueError, match="sigma 0"):
+        solver.restored(other, arrays, {**numbers, "sigma": 0.0})
 
 
-def add_up(queue):
-    total = np.zeros(4)
-    on_threads(2, lambda k: total.__setitem__(k, 1.0), range(4))
-    queue.put(float(total.sum()))
+def test_a_round_that_is_stopped_leaves_a_feasible_alpha():
+    rows, rng, asked = Partitions(*sparse(), 3), np.random.default_rng(0), []
+    problem = problem_on(rows, stop=lambda: asked.append(1) or len(asked) == 12)
+    state = PASS_SOLVERS["cocoa"].start(problem)
+    with pytest.raises(PassStoppedError):
+        rounds_to(1e-9, problem, state, rng)
+    rounds_to(1e-3, problem, state, rng)
+    assert np.max(np.abs(rows.vector("alpha "))) <= 1.0
 
 
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this system")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_threads_work_in_a_child_that_was_forked():
-    on_threads(2, lambda k: None, range(4))
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
-    child = context.Process(target=add_up, args=(queue,))
-    child.start()
-    assert queue.get(timeout=30) == 4.0
-    child.join()
+def test_a_second_problem_on_the_same_rows_begins_anew():
+    rows = Partitions(*sparse(), 2)
+    for C in (10.0, 0.01):
+        problem = problem_on(rows, C=C)
+        state = PASS_SOLVERS["cocoa"].start(problem)
+        rounds_to(1e-3, problem, state, np.random.default_rng(0))
+        assert np.max(np.abs(rows.vector("alpha "))) <= C
+
+
+def test_a_warm_start_is_evaluated_first():
+    problem = problem_on(Partitions(*sparse(), 2))
+    state = PASS_SOLVERS["cocoa"].start(problem)
+    rounds_to(1e-3, problem, state, np.random.default_rng(0))
+    primal, point = problem.certificate(state.at).primal, Point(state.at.v[:-1], float(state.at.v[-1]))
+    warm = PASS_SOLVERS["cocoa"].start(problem, point)
+    PASS_SOLVERS["cocoa"].advance(problem, warm, np.random.default_rng(0))
+    assert problem.certificate(warm.at).primal == primal
+    rounds_to(1e-3, problem, warm, np.random.default_rng(0))
+
+
+def test_rows_in_memory_are_refused_with_a_way_out():
+    with pytest.raises(RefusedError, match="cocoa is for rows on a cluster: give client, or use solver='dual_coord"):
+        maxmargin.train(*sparse(), solver="cocoa")

@@ -98,7 +98,8 @@ def ready(rows: Any, actor: Actor, stop: Callable[[], object] | None) -> bool:
             raise explained(actor.future)
         return False
     try:
-        actor.proxy = actor.future.result(timeout=rows.timeout)
+        with rows.client.as_current():  # Dask binds the proxy to the current client, which may be of another cluster
+            actor.proxy = actor.future.result(timeout=rows.timeout)
     except Exception:
         return False
     return True

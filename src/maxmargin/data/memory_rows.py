@@ -41,7 +41,7 @@ class MemoryRows:
     def reduce(self, passes: Sequence[Pass], stop: Callable[[], object] | None = None) -> list[Totals]:
         """Run passes over all rows; every lane adds up a contiguous quarter of the rows."""
         n, step = count_rows(self.rows), chunk_of(self.rows)
-        lanes = [[one.totals() for one in passes] for _ in range(min(LANES, max(n, 1)))]
+        lanes = [[one.totals() for one in passes] for _ in range(min(self.lanes(passes), max(n, 1)))]
         ends = np.linspace(0, n, len(lanes) + 1).astype(np.int64)
 
         def add(lane: int) -> None:
@@ -57,6 +57,10 @@ class MemoryRows:
                 self.vector(name)
         on_threads(self.threads, add, range(len(lanes)))
         return [add_up(lane[k] for lane in lanes) for k in range(len(passes))]
+
+    def lanes(self, passes: Sequence[Pass]) -> int:
+        """Return the number of separate totals: one if a pass must see the parts in order."""
+        return 1 if any(getattr(one, "in_order", False) for one in passes) else LANES
 
     def part(self, start: int, stop: int, names: Sequence[str]) -> Part:
         """Return the rows from `start` to `stop`."""

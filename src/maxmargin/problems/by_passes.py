@@ -140,6 +140,7 @@ class PassProblem:
 
     def certificate(self, at: Evaluated) -> Certificate:
         """Return the certificate of v and its q, and remember q if its bound is the best so far."""
+        self.forget_lost()
         found, factors = certificate_at(at, self.problem, self.regulariser, self.rows.facts)
         if self.keeps_dual and found.dual > (self.dual_point.dual if self.dual_point else 0.0):
             kept = f"best alpha {self.slot}" if at.q_vector else ""
@@ -147,6 +148,14 @@ class PassProblem:
                 self.rows.keep(at.q_vector, kept)
             self.dual_point = DualPoint(at.v, factors, found.dual, kept)
         return found
+
+    def forget_lost(self) -> None:
+        """Forget the kept q if a part of it was lost with the worker that held it."""
+        lost = getattr(self.rows, "restored", None)
+        if lost and self.dual_point is not None and self.dual_point.kept:
+            self.dual_point = None
+        if lost:
+            lost.clear()
 
     def best_dual(self) -> np.ndarray:
         """Return α_i y_i of the best lower bound; for a smooth loss one pass computes it from its point."""

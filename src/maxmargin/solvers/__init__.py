@@ -66,6 +66,7 @@ PASS_SOLVERS: dict[str, Solver] = registered(  # the same methods for rows on di
     "passes.newton:PassNewton",
     "passes.lbfgs:PassLbfgs",
     "passes.gradient_descent:PassGradientDescent",
+    "passes.cocoa:PassCocoa",
 )
 
 
@@ -90,7 +91,7 @@ def register(solver: Solver) -> Solver:
 
 def find_solver(name: str, options: dict[str, Any] | None = None, *, kernel: bool = False) -> Solver:
     """Return the solver of that name with these options set; its kernel version if `kernel` is true."""
-    known_solvers: dict[str, Any] = {**SOLVERS, **KERNEL_SOLVERS, **STREAMING_SOLVERS}
+    known_solvers: dict[str, Any] = {**PASS_SOLVERS, **SOLVERS, **KERNEL_SOLVERS, **STREAMING_SOLVERS}
     if name not in known_solvers:
         raise ParameterError(f"solver={name!r} is not known: choose auto or one of {', '.join(known_solvers)}")
     return with_options(known_solvers[name] if kernel else SOLVERS.get(name, known_solvers[name]), options)  # type: ignore[no-any-return]
@@ -115,6 +116,8 @@ def with_options(solver: Any, options: dict[str, Any] | None) -> Any:
 
 def refusal(solver: Solver, problem: Problem | KernelProblem) -> str | None:
     """Return why a solver cannot solve the problem, and the name of one that can; None if it can."""
+    if isinstance(problem, Problem) and solver.name in PASS_SOLVERS and solver.name not in SOLVERS:
+        return f"{solver.name} is for rows on a cluster: give client, or use solver='dual_coordinate'"
     objection = solver.takes.objection(problem)
     if objection is None:
         return None

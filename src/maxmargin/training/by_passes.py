@@ -20,6 +20,7 @@ from maxmargin.errors import DataError, ParameterError, RefusedError
 from maxmargin.loop.interrupts import noticed
 from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.stopping import Limits
+from maxmargin.loop.succession import Succession
 from maxmargin.models.linear import LinearModel
 from maxmargin.multiclass import Run, solve_all
 from maxmargin.problems.by_passes import PassProblem
@@ -31,7 +32,6 @@ from maxmargin.results import Result, together, with_changes
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers.base import Solver
 from maxmargin.training.pass_calibration import calibrate
-from maxmargin.training.pass_succession import PassSuccession
 
 NOTHING = np.zeros(0)
 
@@ -42,7 +42,8 @@ class PassTask:
 
     `identity` tells the data apart from others in a checkpoint, `centre` is what was subtracted from every row, and
     `described` goes into the description of the training in the model, and so do the counters that `counted` returns.
-    `at_once` is the largest number of problems that are trained in the same passes.
+    `at_once` is the largest number of problems that are trained in the same passes. `succession` decides whether
+    another solver goes on in mid-run.
     """
 
     rows: Executor
@@ -55,6 +56,7 @@ class PassTask:
     described: dict[str, Any] = field(default_factory=dict)
     at_once: int = 1 << 30
     counted: Callable[[], dict[str, Any]] = dict
+    succession: Succession | None = None
 
 
 def fit_by_passes(task: PassTask) -> Result:
@@ -88,9 +90,7 @@ def fit_group(task: PassTask, Cs: Sequence[float], warm: Result | None, interrup
         left = task.limits.after(time.perf_counter() - began, part=1.0 / (len(results) - number))
         stop = stop_of(left, interrupt, time.perf_counter())
         problem = posed(task, task.rows, result.model.training["C"], task.rows.facts.classes, stop)
-        run = PassRun(
-            task.method, left, int(settings.seed), settings.callback, interrupt, succession=succession_of(task)
-        )
+        run = PassRun(task.method, left, int(settings.seed), settings.callback, interrupt, succession=task.succession)
         calibrate(result, problem, run, task.at_once, interrupt)
         result.model.training.update(task.counted())
     return results
@@ -121,7 +121,7 @@ def fit_together(task: PassTask, Cs: Sequence[float], warm: Result | None, inter
         settings.callback,
         interrupt,
         settings.keeping,
-        succession_of(task),
+        task.succession,
     )
     starts = starts_of(warm, facts.d, len(positive))
     parts = solve_all(problems, count, run, starts=None if starts is None else starts * len(Cs), workers=workers)
@@ -133,11 +133,6 @@ def fit_together(task: PassTask, Cs: Sequence[float], warm: Result | None, inter
         for result in results:
             result.seconds = max(time.perf_counter() - began, *(part.seconds for part in parts))
     return results
-
-
-def succession_of(task: PassTask) -> PassSuccession | None:
-    """Return the solvers that go on if the first is too slow; None if the user named the solver."""
-    return None if task.why == ASKED else PassSuccession()
 
 
 class PassRun(Run):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.choose import ASKED
 from maxmargin.data.file_rows import VALUES_PER_BYTE, FileRows
 from maxmargin.data.files import Files
 from maxmargin.data.preparation import Preparation, shift_of
@@ -23,6 +24,7 @@ from maxmargin.solvers.passes.newton import LARGEST_MATRIX
 from maxmargin.system.budget import Budget, shown_size
 from maxmargin.training.blame import reason_of
 from maxmargin.training.by_passes import PassTask, fit_by_passes, path_by_passes, stop_of
+from maxmargin.training.pass_succession import PassSuccession
 
 WITHOUT_MATRIX = "lbfgs", "gradient_descent"  # solvers by passes that build no matrix
 MATRICES = 5  # matrices of the features in memory at once: of this round and the next, a copy, its factors, a block's
@@ -67,7 +69,7 @@ def task_of_files(settings: Settings, files: Files, name: str, why: str, limits:
     left = limits.after(time.perf_counter() - began)
     task = PassTask(
         rows, settings, left, method, why, identity, centre, described, problems_at_once(facts.d, name, files.budget),
-        lambda: {"passes": rows.passes},
+        lambda: {"passes": rows.passes}, None if why == ASKED else PassSuccession(),
     )  # fmt: skip
     return task, rows
 

@@ -18,16 +18,12 @@ from maxmargin.results import Result
 from maxmargin.settings.parameters import is_given
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS, find_pass_solver
-from maxmargin.solvers.passes.newton import LARGEST_MATRIX
 from maxmargin.system.budget import half_of_free
 from maxmargin.training.by_passes import PassTask, check_finite_C, fit_by_passes, path_by_passes
+from maxmargin.training.cluster_choice import OnCluster, choose_by_sizes
 from maxmargin.training.file_passes import problems_at_once
-from maxmargin.training.pass_succession import by_newton_steps
 
 NOT_THERE = ("kernel", "expand", "memory", "nu")  # parameters that need all rows on one machine
-SMOOTH = "rows on a cluster, a smooth loss: Newton steps, one for each round"
-WIDE = "rows on a cluster, a smooth loss and many features: quasi-Newton steps, one for each round"
-HINGE = "rows on a cluster: Newton steps on the hinge loss, by rounds over all rows"
 
 
 def fit_on_cluster(settings: Settings) -> Result:
@@ -73,6 +69,7 @@ def task_of(rows: ClusterRows, settings: Settings, began: float) -> PassTask:
         rows, settings, left, method, why, identity, described=described,
         at_once=problems_at_once(rows.facts.d, name, half_of_free()),
         counted=lambda: {"rounds": rows.rounds, "bytes_sent": rows.sent, "bytes_received": rows.received},
+        succession=OnCluster() if settings.solver == "auto" else None,
     )  # fmt: skip
 
 
@@ -80,9 +77,7 @@ def choose_on_cluster(rows: ClusterRows, settings: Settings) -> tuple[str, str]:
     """Return the name of the solver and the reason."""
     if settings.solver != "auto":
         return settings.solver, ASKED
-    if not find_loss(settings.loss).smooth:
-        return by_newton_steps(rows.facts.n, rows.facts.d, smooth=False), HINGE
-    return ("newton", SMOOTH) if rows.facts.d <= LARGEST_MATRIX else ("lbfgs", WIDE)
+    return choose_by_sizes(find_loss(settings.loss), rows.facts.n, rows.facts.d)
 
 
 def check_on_cluster(settings: Settings) -> None:
