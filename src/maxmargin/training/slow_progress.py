@@ -12,7 +12,7 @@ from maxmargin.loop.record import Record
 from maxmargin.solvers.base import Solver
 
 LEAST_PASSES = 12  # passes before progress is judged: 10 passes or fewer are enough on scaled data (outofcore.md)
-LEAST_EPOCHS = 5000.0  # epochs before a run may end: the slowest file of every_file.md that converges takes fewer
+LEAST_EPOCHS = 5000.0  # epochs before a run may end; on data that suit dual steps, hundreds are enough
 HOPELESS = 20.0  # dual steps end if they will need more than this many times the epochs so far
 PATIENCE = 1.0  # dual steps go on while they will need at most this many times the passes made so far
 
