@@ -414,5 +414,5 @@ def test_streaming_solvers_are_refused_by_race_and_path(here, capsys, solver):
     assert f"{solver} reads its rows from files" in refused(["race", "data.svm", "--solvers", solver], capsys)
     laps = maxmargin.race("data.svm", solvers=[solver, "dual_pairs"], tol=1e-3).laps
     assert [bool(lap.refusal) for lap in laps] == [True, False]
-    with pytest.raises(RefusedError, match=f"path holds the rows in memory, and {solver} reads them from files"):
+    with pytest.raises(RefusedError, match=f"{solver} trains for one C at a time: take solver='auto'"):
         maxmargin.path("data.svm", solver=solver)

@@ -91,7 +91,8 @@ def register(solver: Solver) -> Solver:
 
 def find_solver(name: str, options: dict[str, Any] | None = None, *, kernel: bool = False) -> Solver:
     """Return the solver of that name with these options set; its kernel version if `kernel` is true."""
-    known_solvers: dict[str, Any] = {**PASS_SOLVERS, **SOLVERS, **KERNEL_SOLVERS, **STREAMING_SOLVERS}
+    only_passes = {key: solver for key, solver in PASS_SOLVERS.items() if key not in SOLVERS}
+    known_solvers: dict[str, Any] = {**SOLVERS, **KERNEL_SOLVERS, **STREAMING_SOLVERS, **only_passes}
     if name not in known_solvers:
         raise ParameterError(f"solver={name!r} is not known: choose auto or one of {', '.join(known_solvers)}")
     return with_options(known_solvers[name] if kernel else SOLVERS.get(name, known_solvers[name]), options)  # type: ignore[no-any-return]
