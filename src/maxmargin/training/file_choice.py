@@ -23,6 +23,7 @@ from maxmargin.training.pass_succession import by_newton_steps
 
 SLOW_STEEPNESS = 300.0  # mean of C ‖x‖² above which dual cached loops are not tried
 MATRIX_SHARE = 1.0  # part of the memory that matrices may take
+NARROW_ROW = 60.0  # values of a row whose products for the matrix take about as long as reading the row
 CACHED_LOOPS = "a file that does not fit in memory: dual steps on cached rows while other rows are read"
 BY_PASSES = (
     "a file that does not fit in memory, and values so large for this C that dual steps are slow: "
@@ -34,6 +35,9 @@ WEIGHTED = (
     "a file that does not fit in memory, with weights, a warm start or probabilities: Newton steps by passes over the "
     "file"
 )
+NARROW = (
+    "a file that does not fit in memory, a smooth loss and rows of few values: Newton steps by passes over the file"
+)
 SEVERAL_CLASSES = (
     "a file that does not fit in memory, and more than two classes: Newton steps of all classes by the same passes"
 )
@@ -41,12 +45,16 @@ SEVERAL_C = "files that do not fit in memory, and several C: one step of each C 
 
 
 class FirstRows(NamedTuple):
-    """What the first block of the files says: features, classes, the mean of ‖x‖², and an estimate of all rows."""
+    """What the first block of the files says: features, classes, the mean of ‖x‖², an estimate of all rows.
+
+    `width` is the mean number of values of a row.
+    """
 
     d: int
     classes: int
     mean_square: float
     n: float
+    width: float
 
 
 def choose_for_files(settings: Settings, files: Files) -> tuple[str, str]:
@@ -59,6 +67,8 @@ def choose_for_files(settings: Settings, files: Files) -> tuple[str, str]:
         return "cached_loops", CACHED_LOOPS
     if settings.penalty(max(int(first.n), 1)) * first.mean_square > SLOW_STEEPNESS:
         return name, BY_PASSES
+    if find_loss(settings.loss).smooth and first.width <= NARROW_ROW:
+        return name, NARROW
     if first.classes > 2 and first.classes * memory_for_matrices(first.d) <= MATRIX_SHARE * files.budget.total:
         return name, SEVERAL_CLASSES
     return "cached_loops", CACHED_LOOPS
@@ -101,4 +111,5 @@ def first_rows(settings: Settings, files: Files) -> FirstRows:
     n = float(facts.n) if facts else len(block.labels) * max(source.size, 1) / max(block.read, 1)
     d = max(count_columns(rows), preparation.features(facts.d) if facts else 0)
     classes = len(facts.classes) if facts else len(np.unique(block.labels))
-    return FirstRows(d, max(classes, 2), square if count_stored(rows) else 0.0, n)
+    width = count_stored(rows) / max(count_rows(rows), 1)
+    return FirstRows(d, max(classes, 2), square if count_stored(rows) else 0.0, n, width)

@@ -17,6 +17,7 @@ from maxmargin.solvers.passes.sample import ROWS_PER_FEATURE
 
 INTERIOR_PASSES = 75.0  # passes of interior_point: three a step, at most 25 steps to 1e-6 in tests/solvers
 LEAST_PASSES = 30.0  # passes of second_order before it is judged: 10 to 25 are enough on most data
+MANY_ROWS = 200.0  # rows per feature up to which interior_point takes fewer passes: kddcup99 has 4,000, madelon 5
 HOPELESS = 10.0  # a run ends if it needs this many times the passes so far, and no other solver is left
 LEAST_BEFORE_END = 300.0  # passes before a run may end for that reason
 
@@ -43,4 +44,5 @@ class PassSuccession:
         """Whether another solver would need fewer passes, or none is left and the run will not end."""
         if self.follower(problem, tried) is None:
             return epochs >= LEAST_BEFORE_END and left > HOPELESS * epochs
-        return tried[-1] == "second_order" and epochs >= LEAST_PASSES and left > INTERIOR_PASSES
+        few = problem.n <= MANY_ROWS * problem.d
+        return few and tried[-1] == "second_order" and epochs >= LEAST_PASSES and left > INTERIOR_PASSES
