@@ -66,14 +66,20 @@ def main() -> None:
         if "hinge" in options.losses and options.only == "paths":
             paths.append([name, *path(X, y)])
             print(*paths[-1], file=sys.stderr, flush=True)
+        if options.write:  # what is measured so far is kept if the run is interrupted
+            Path(options.write).write_text(report(rows, ratios, paths))
+    publish(report(rows, ratios, paths), options.write)
+
+
+def report(rows: list[list[str]], ratios: dict[str, list[float]], paths: list[list[str]]) -> str:
+    """Return the page."""
     text = heading("Choices", " ".join(["python benchmarks/choices.py", *sys.argv[1:]]), "scipy")
     text += f"\n{__doc__.split(chr(10) * 2)[2]}\n\n" + summary(ratios) + "\n"
     text += table(
         ["data", "group", "loss", "bias", "C", "auto takes", "seconds", "fastest other", "its seconds", "auto / best"],
         rows,
     )
-    text += "\n" + table(["data", "nine fits, s", "path, s", "path / fits"], paths) if paths else ""
-    publish(text, options.write)
+    return text + ("\n" + table(["data", "nine fits, s", "path, s", "path / fits"], paths) if paths else "")
 
 
 def group(name: str) -> str:

@@ -22,12 +22,14 @@ def test_few_rows_for_each_feature_take_interior_point(n, d, smooth, name):
 
 
 def test_a_crawling_second_order_is_followed_and_a_hopeless_run_ends():
-    hinge, rule = SimpleNamespace(loss=find_loss("hinge"), d=10), PassSuccession()
+    hinge, rule = SimpleNamespace(loss=find_loss("hinge"), n=500, d=10), PassSuccession()
     assert rule.follower(hinge, ("second_order",)).name == "interior_point"
     assert rule.follower(hinge, ("interior_point",)).name == "second_order"
     assert rule.follower(hinge, ("second_order", "interior_point")) is None
     assert rule.follower(SimpleNamespace(loss=find_loss("logistic"), d=10), ("newton",)) is None
     assert rule.too_slow(hinge, ("second_order",), 40.0, np.inf, 1e-2)
+    many_rows = SimpleNamespace(loss=find_loss("hinge"), n=50_000, d=10)
+    assert not rule.too_slow(many_rows, ("second_order",), 40.0, np.inf, 1e-2)
     assert not rule.too_slow(hinge, ("second_order",), 40.0, 20.0, 1e-3)
     assert not rule.too_slow(hinge, ("second_order",), 10.0, np.inf, 1e-2)
     assert not rule.too_slow(hinge, ("second_order", "interior_point"), 100.0, np.inf, 1e-3)
