@@ -32,9 +32,9 @@ import maxmargin
 RIVALS = (
     "dual_coordinate", "second_order", "interior_point", "newton", "lbfgs", "dual_pairs", "small_newton", "small_smo"
 )  # fmt: skip
-TUNED = ("zero_one", "mushrooms", "usps", "higgs_7000")
+TUNED = ("zero_one", "mushrooms", "usps", "higgs_7000", "dna.scale", "madelon.all")
 HELD_BACK = (
-    "madelon.all", "splice", "german.numer_scale", "dna.scale", "leukemia_allaml", "url_2000", "rcv1_vw_1000",
+    "splice", "german.numer_scale", "leukemia_allaml", "url_2000", "rcv1_vw_1000",
     "news20.multiclass", "svmguide1",
 )  # fmt: skip
 CS = np.logspace(-2, 2, 9)

@@ -22,7 +22,6 @@ from maxmargin.solvers.small.design import has_few_columns, is_small
 
 ASKED = "you asked for it"  # the reason, if the user names the solver
 COMMON_LENGTH = 0.9  # ‖mean x‖² / mean ‖x‖²: above it dual_pairs, whose steps depend only on differences of examples
-INTERIOR_LARGEST_STEEPNESS = 1e10  # α s and (C − α) ξ of interior_point lose their digits to rounding
 TRIAL = 0.3  # dual steps are tried if at best they take at most this part of the time of the fastest other solver
 PROBE_EPOCHS = 14.0  # after these epochs the gap is below SLOPE_HOLDS on data where dual steps are fast: mushrooms
 PROBE = 0.1  # dual steps are tried if these epochs take at most this part of the time of the fastest other solver
@@ -38,6 +37,8 @@ SLOPE_HOLDS = 0.3  # relative gap from which on its slope predicts the epochs le
 FLAT_GAP = 0.9  # a relative gap above this after FLAT_EPOCHS says that the classes overlap: zero_one 0.5, usps 0.97
 FLAT_EPOCHS = 40.0
 OVERRUN = 3.0  # cost at which a solver without a steady slope is left, in units of its own and of the follower's cost
+MANY_STEPS = 1.4  # Newton steps, in units of the expected ones, after which the classes seem separable: dna.scale
+CHEAP_TRIAL = 0.3  # dual steps are then tried if PROBE_EPOCHS of them take at most this part of the time of these steps
 HOPELESS = 1000.0  # a run without a follower ends if it would take this many times the epochs that it has taken
 HOPELESS_EPOCHS = 200.0  # epochs before it may end for that reason
 
@@ -65,7 +66,7 @@ def choose(problem: Problem, small: bool = True) -> tuple[str, str]:
     if first is not None and first[0].total <= SMALL_AT_ONCE:
         return first[1:]
     costs = costs_of(problem)
-    if first is not None and not much_faster(problem, min(cost.total for cost in costs.values()), first[0]):
+    if first is not None and not any(much_faster(problem, name, costs[name], first[0]) for name in costs):
         return first[1:]
     name = min(costs, key=lambda one: costs[one].total)
     dual = next(iter(costs))
@@ -83,9 +84,13 @@ def small_solver(problem: Problem) -> tuple[Cost, str, str] | None:
     return None
 
 
-def much_faster(problem: Problem, other: float, small: Cost) -> bool:
-    """Whether a solver with the estimated nanoseconds `other` is faster than the one for small problems, in doubt."""
-    return (DOUBT if steepness(problem) > 1.0 else 1.0) * (other + OVERHEAD) < small.total
+def much_faster(problem: Problem, name: str, cost: Cost, small: Cost) -> bool:
+    """Whether a solver is faster than the one for small problems, in doubt.
+
+    For a smooth loss both take Newton steps, and newton takes as many: then there is no doubt.
+    """
+    certain = name == "newton" or steepness(problem) <= 1.0
+    return (1.0 if certain else DOUBT) * (cost.total + OVERHEAD) < small.total
 
 
 def worth_trying(dual: Cost, other: Cost) -> bool:
@@ -93,18 +98,17 @@ def worth_trying(dual: Cost, other: Cost) -> bool:
     return dual.steady and min(dual.total / FEWEST / TRIAL, PROBE_EPOCHS * dual.epoch / PROBE) <= other.total
 
 
+def cheap_after_newton(problem: Problem, follower: Cost) -> bool:
+    """Whether trying dual steps costs little beside the Newton steps after which they are tried."""
+    steps = MANY_STEPS * COSTS["newton"](problem).total
+    return follower.steady and PROBE_EPOCHS * follower.epoch <= CHEAP_TRIAL * steps
+
+
 def costs_of(problem: Problem, tried: Sequence[str] = ()) -> dict[str, Cost]:
     """Return the costs of the solvers that suit the problem, without those tried. A dual solver comes first."""
     dual = "dual_pairs" if suits_pairs(problem) else "dual_coordinate"
-    names = [dual, *(name for name in ("newton", "second_order", "interior_point") if suits(problem, name))]
+    names = [dual, *(("newton", "second_order", "interior_point") if problem.bounded else ())]
     return {name: COSTS[name](problem) for name in names if name not in tried and takes(problem, name)}
-
-
-def suits(problem: Problem, name: str) -> bool:
-    """Whether a solver by Newton steps suits the problem."""
-    if not problem.bounded:
-        return False
-    return name != "interior_point" or steepness(problem) <= INTERIOR_LARGEST_STEEPNESS
 
 
 def takes(problem: Problem, name: str) -> bool:
@@ -128,10 +132,15 @@ class Auto:
     """The succession of solvers under solver="auto" (see loop/succession.py): the cheapest that is not yet tried."""
 
     def follower(self, problem: Problem, tried: Sequence[str]) -> Solver | None:
-        """Return the solver with the least estimated cost among those not tried; None if there is none."""
+        """Return the solver with the least estimated cost among those not tried; None if there is none.
+
+        Dual steps follow newton if trying them costs little: second_order would take its steps again.
+        """
         if not problem.ridge:
             return None
         costs = costs_of(problem, tried)
+        if tried[-1] == "newton" and costs and cheap_after_newton(problem, next(iter(costs.values()))):
+            return SOLVERS[next(iter(costs))]
         return SOLVERS[min(costs, key=lambda name: costs[name].total)] if costs else None
 
     def too_slow(self, problem: Problem, tried: Sequence[str], epochs: float, left: float, gap: float) -> bool:
@@ -141,12 +150,21 @@ class Auto:
             return False
         if follower is None:
             return epochs >= HOPELESS_EPOCHS and left > HOPELESS * epochs
-        cost, other = running(problem), COSTS[follower.name](problem).total
-        spent = cost.epoch * epochs
-        if not cost.steady:
-            return spent > OVERRUN * max(cost.total, other)
-        if gap > FLAT_GAP and epochs >= FLAT_EPOCHS and cost.epoch * (cost.most - epochs) > MUCH_SLOWER * other:
-            return True
-        if gap > SLOPE_HOLDS:
-            return spent > other if cost.total <= other else epochs >= PROBE_EPOCHS
-        return spent > SPENT_BEFORE_CHANGE * other and cost.epoch * left > MUCH_SLOWER * other
+        cost, other = running(problem), COSTS[follower.name](problem)
+        if follower.name == "second_order" and "newton" in tried:  # the same steps, which were more than expected
+            other = other._replace(epochs=OVERRUN * other.epochs)
+        if tried[-1] == "newton" and cheap_after_newton(problem, other):
+            return epochs > MANY_STEPS * cost.epochs
+        return slower(cost, other.total, epochs, left, gap)
+
+
+def slower(cost: Cost, other: float, epochs: float, left: float, gap: float) -> bool:
+    """Whether a solver that has taken `epochs` to the relative gap `gap` is slower than one that takes `other`."""
+    spent = cost.epoch * epochs
+    if not cost.steady:
+        return spent > OVERRUN * max(cost.total, other)
+    if gap > FLAT_GAP and epochs >= FLAT_EPOCHS and cost.epoch * (cost.most - epochs) > MUCH_SLOWER * other:
+        return True
+    if gap > SLOPE_HOLDS:
+        return spent > other if cost.total <= other else epochs >= PROBE_EPOCHS
+    return spent > SPENT_BEFORE_CHANGE * other and cost.epoch * left > MUCH_SLOWER * other

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from problems import overlapping, posed
+from problems import overlapping, posed, timestamps
+from scipy import sparse
 
 import maxmargin
 from maxmargin.choose import Auto, choose
@@ -108,3 +109,24 @@ def test_a_run_that_no_solver_can_finish_ends_early():
 )  # fmt: skip
 def test_the_choice_goes_by_the_estimated_cost(n, d, loss, C, solver):
     assert choose(posed(*overlapping(n=n, d=d), loss=loss, C=C, bias="none"))[0] == solver
+
+
+def test_dual_steps_go_on_where_newton_takes_more_steps_than_usual():
+    rng = np.random.default_rng(0)
+    X = (rng.random((2000, 180)) < 0.25).astype(float)
+    scores = X @ rng.normal(size=180)
+    separable = np.where(scores > np.median(scores), 1, -1)
+    result = maxmargin.train(sparse.csr_matrix(X), separable, loss="squared_hinge", C=100.0, bias="none")
+    assert result.status is Status.CONVERGED
+    assert result.parts[0].solvers == ("newton", "dual_coordinate")
+    flipped = np.where(rng.random(2000) < 0.2, -separable, separable)
+    result = maxmargin.train(sparse.csr_matrix(X), flipped, loss="squared_hinge", C=100.0, bias="none")
+    assert result.status is Status.CONVERGED
+    assert result.parts[0].solvers in ((), ("newton",))
+
+
+def test_another_solver_goes_on_where_rounding_ends_the_first():
+    X, y = timestamps(20)
+    result = maxmargin.train(X, y, C=1e6, bias="none", threads=1)
+    assert result.parts[0].solvers[-1] == "interior_point"
+    assert result.status is Status.CONVERGED

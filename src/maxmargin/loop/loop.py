@@ -151,17 +151,14 @@ class Loop:
             run.best = replace(found, alpha=best.alpha, certificate=both)
         if ended is Status.STALLED and self.only_rounding:
             ended = Status.ROUNDING
-        if ended is Status.STALLED and self.change():
+        if self.another_may_help(ended) and self.change():
             return None
         run.ended = ended.value
         return ended
 
     @property
     def only_rounding(self) -> bool:
-        """Whether rounding is all that is left of the gap of a kernel problem.
-
-        The rounding errors of a linear problem depend on the point, so that another solver may do better.
-        """
+        """Whether rounding is all that is left of the gap of a kernel problem."""
         return not isinstance(self.problem, Problem) and self.run.best.certificate.only_rounding  # type: ignore[union-attr]
 
     def end_asked(self) -> Status | None:
@@ -221,7 +218,12 @@ class Loop:
         if record.best.meets(self.limits.tol):
             return Status.CONVERGED
         status = self.stuck(record) or self.slow()
-        return None if status is Status.STALLED and self.change() else status
+        return None if self.another_may_help(status) and self.change() else status
+
+    def another_may_help(self, status: Status | None) -> bool:
+        """Whether another solver may do better. The rounding errors of a linear problem depend on the point."""
+        linear = isinstance(self.problem, Problem)
+        return status is Status.STALLED or (status is Status.ROUNDING and linear)
 
     def follower_progressed(self, record: Record, least: float) -> bool:
         """Whether a solver that went on makes progress of its own, although the best point is still an earlier one."""
