@@ -99,9 +99,12 @@ def worth_trying(dual: Cost, other: Cost) -> bool:
 
 
 def cheap_after_newton(problem: Problem, follower: Cost) -> bool:
-    """Whether trying dual steps costs little beside the Newton steps after which they are tried."""
+    """Whether trying dual steps costs little beside the Newton steps after which they are tried: squared hinge only.
+
+    For a strictly convex loss Newton steps are few on separable data too.
+    """
     steps = MANY_STEPS * COSTS["newton"](problem).total
-    return follower.steady and PROBE_EPOCHS * follower.epoch <= CHEAP_TRIAL * steps
+    return follower.steady and not problem.loss.strictly_convex and PROBE_EPOCHS * follower.epoch <= CHEAP_TRIAL * steps
 
 
 def costs_of(problem: Problem, tried: Sequence[str] = ()) -> dict[str, Cost]:

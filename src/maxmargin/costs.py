@@ -18,6 +18,7 @@ from collections.abc import Callable
 from math import log10
 from typing import NamedTuple
 
+from maxmargin.data.gram import suits_blas
 from maxmargin.data.rows import Dense
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.parts.newton_direction import small_enough
@@ -171,8 +172,9 @@ def one_pass(problem: Problem) -> float:
 def matrix(problem: Problem) -> float:
     """Return the nanoseconds of building and factoring the matrix of a Newton step, over features or over rows."""
     width, size = problem.nnz / max(problem.n, 1), min(problem.d + 1, problem.n)
-    products = problem.nnz * width
-    return (GRAM_DENSE if is_dense(problem) else GRAM) * products + CUBE * size**3
+    by_blas = suits_blas(problem.rows, problem.d)
+    products = GRAM_DENSE * problem.n * problem.d**2 if by_blas else GRAM * problem.nnz * width
+    return products + CUBE * size**3
 
 
 def is_dense(problem: Problem) -> bool:

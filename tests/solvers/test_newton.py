@@ -87,9 +87,11 @@ def test_a_length_that_cannot_be_found_is_the_whole_step():
     assert primal.length_along(np.zeros(5), np.zeros(100), uphill, primal.scores(uphill)) == 1.0
 
 
+@pytest.mark.parametrize("density", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("storage", STORAGES)
-def test_the_lower_half_of_the_gram_matrix(storage):
+def test_the_lower_half_of_the_gram_matrix(storage, density):
     X, _ = overlapping(n=300, d=5)
+    X[np.random.default_rng(0).random(X.shape) > density] = 0.0
     h, out = np.linspace(0.0, 1.0, 300), np.zeros((6, 6))
     weighted_gram(take(STORAGES[storage](X)), 5, h, out, threads=2)
     Z = np.hstack([X, np.ones((300, 1))])
