@@ -29,15 +29,14 @@ def weighted_gram(rows: Rows, d: int, weights: np.ndarray, out: np.ndarray, thre
         if count_stored(rows) * row_length(rows) > max(LEAST_PRODUCTS, LEAST_PRODUCTS_PER_ENTRY * PARTS * d * d)
         else 1
     )
+    add_products = by_blocks if suits_blas(rows, d) else _outer_products
+    if parts == 1:
+        add_products(rows, d, weights, 0, len(weights), out)
+        return
     sums, ends = scratch("sums of outer products", (parts, *out.shape)), np.linspace(0, len(weights), parts + 1)
-    by_blas = suits_blas(rows, d)
 
     def add(part: int) -> None:
-        start, stop = int(ends[part]), int(ends[part + 1])
-        if by_blas:
-            by_blocks(rows, d, weights, start, stop, sums[part])
-        else:
-            _outer_products(rows, weights, start, stop, sums[part], d)
+        add_products(rows, d, weights, int(ends[part]), int(ends[part + 1]), sums[part])
 
     on_threads(threads, add, range(parts))
     for total in sums:
@@ -75,7 +74,7 @@ def _weigh(rows, d, weights, start, stop, block):
 
 
 @compiled
-def _outer_products(rows, weights, start, stop, total, d):
+def _outer_products(rows, d, weights, start, stop, total):
     for i in range(start, stop):
         if weights[i] != 0.0:
             for p in range(rows.indptr[i], rows.indptr[i + 1]):

@@ -208,7 +208,7 @@ class Loop:
             return Status.DIVERGED
         least = least_progress(record.best, self.limits.tol, self.solver_rounding)
         stuck = bool(run.history) and not progressed(run.history[-1].best, record.best, least)
-        stuck = stuck and not self.follower_progressed(record, least)
+        stuck = stuck and not (self.follower_progressed(record, least) or self.nears_a_bound(record, least))
         run.stale = run.stale + regular if stuck else 0  # only regular ones count: others may be close together
         run.history.append(record)
         if self.callback and self.callback(record):
@@ -231,6 +231,14 @@ class Loop:
         if not self.run.first_record or not own:
             return False
         return progressed(own_best(own), own_best([*own, record]), least)
+
+    def nears_a_bound(self, record: Record, least: float) -> bool:
+        """Whether the gap of the last point is the least so far, while no lower bound above 0 is known.
+
+        Interior points come from far outside: their dual objective rises for many steps before it exceeds 0.
+        """
+        earlier = [one.certificate.gap for one in self.run.history[self.run.first_record :]]
+        return record.best.dual <= 0.0 and record.certificate.gap < (1.0 - least) * min(earlier, default=np.inf)
 
     def slow(self) -> Status | None:
         """Return STALLED if the gap shrinks so slowly that another solver should go on, or the run should end."""

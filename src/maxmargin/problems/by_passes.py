@@ -20,6 +20,7 @@ from maxmargin.problems.certificate import Certificate, Certified
 from maxmargin.problems.evaluation import Evaluate, Evaluated, Regulariser, TwoClasses, certificate_at
 from maxmargin.problems.in_memory import Offer
 from maxmargin.problems.losses import Loss
+from maxmargin.system.buffers import forget
 from maxmargin.system.rounding import LOSS, gamma
 
 NOTHING = np.zeros(0)
@@ -169,6 +170,7 @@ class PassProblem:
         for start in range(0, len(signed), SCALED_AT_ONCE):
             part = signed[start : start + SCALED_AT_ONCE]
             part *= np.where(part > 0.0, high, low)
+            forget(signed)
         return signed
 
     def offer(self, point: Evaluated | None) -> Offer:

@@ -38,7 +38,7 @@ NUMBERS = 7
 NOTHING = np.zeros(0)
 SUMMED_APART = 1 << 16  # up to so many features the rows of a part are summed apart, which rounds less
 # Lengths at which a pass also sums the slope of a step. Where no row is curved, a Newton step may be far too long.
-LENGTHS = (*(0.5**k for k in (40, 30, 24, 20, 16, 13, 11, 9, 8, 7, 6, 5, 4, 3, 2, 1)), 2.0, 4.0)
+LENGTHS = np.array([*(0.5**k for k in (40, 30, 24, 20, 16, 13, 11, 9, 8, 7, 6, 5, 4, 3, 2, 1)), 2.0, 4.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +143,7 @@ class Evaluate:
             forces += own
             numbers += own_numbers
         if self.step is not None:
-            change = np.empty(n)
-            changes(rows, y, self.step[:d], self.step[d], change)
-            for k, t in enumerate(LENGTHS):
-                along[k] += force_along(term, margins, alpha, self.epsilon, change, t - 1.0)
+            add_forces_along(rows, y, term, margins, alpha, self.epsilon, self.step[:d], self.step[d], LENGTHS, along)
         if self.matrix:
             weighted_gram(rows, d, h, matrix)
         if self.forces:
@@ -280,16 +277,9 @@ def evaluate_rows(rows, y, term, w, b, alpha, epsilon, margins, q, h, forces, nu
 
 
 @compiled
-def changes(rows, y, step, b, change):
-    """Compute the change of the margins along a step."""
+def add_forces_along(rows, y, term, margins, alpha, epsilon, step, b, lengths, along):
+    """Add Σ q_i y_i ⟨z_i, step⟩ to `along` for each length t, with q_i at the margin after t − 1 further steps."""
     for i in range(y.size):
-        change[i] = y[i] * (dot(rows, i, step) + b)
-
-
-@compiled
-def force_along(term, margins, alpha, epsilon, change, t):
-    """Return Σ q_i change_i, with q_i at the margin m_i + t change_i."""
-    total = 0.0
-    for i in range(margins.size):
-        total += softened(term, i, margins[i] + t * change[i], alpha[i], epsilon)[0] * change[i]
-    return total
+        change = y[i] * (dot(rows, i, step) + b)
+        for k in range(lengths.size):
+            along[k] += softened(term, i, margins[i] + (lengths[k] - 1.0) * change, alpha[i], epsilon)[0] * change

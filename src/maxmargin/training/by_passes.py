@@ -31,7 +31,10 @@ from maxmargin.problems.losses import Loss, find_loss
 from maxmargin.results import Result, together, with_changes
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers.base import Solver
+from maxmargin.system.budget import Budget
+from maxmargin.system.buffers import forget
 from maxmargin.training.pass_calibration import calibrate
+from maxmargin.training.support import AT_ONCE, support_of
 
 NOTHING = np.zeros(0)
 
@@ -42,8 +45,8 @@ class PassTask:
 
     `identity` tells the data apart from others in a checkpoint, `centre` is what was subtracted from every row, and
     `described` goes into the description of the training in the model, and so do the counters that `counted` returns.
-    `at_once` is the largest number of problems that are trained in the same passes. `succession` decides whether
-    another solver goes on in mid-run.
+    `budget` is the memory limit, if there is one. `at_once` is the largest number of problems that are trained in the
+    same passes. `succession` decides whether another solver goes on in mid-run.
     """
 
     rows: Executor
@@ -57,6 +60,7 @@ class PassTask:
     at_once: int = 1 << 30
     counted: Callable[[], dict[str, Any]] = dict
     succession: Succession | None = None
+    budget: Budget | None = None
 
 
 def fit_by_passes(task: PassTask) -> Result:
@@ -237,9 +241,8 @@ def result_of(
     support, signed = np.zeros(0, dtype=np.intp), np.zeros((len(parts), 0))
     if together_with == 1:
         dual = problems[0].best_dual()
-        support = np.flatnonzero(dual)
-        signed = dual[support][None, :]
-        parts = [replace(parts[0], alpha=np.abs(dual))]
+        support, signed = support_of(pieces_of(dual), len(dual), task.budget)
+        parts = [replace(parts[0], alpha=without_signs(dual))]
     training = {
         **settings.summary(), "options": vars(task.method).copy(), "loss": settings.loss,
         "bias_scale": float(settings.bias_scale), "solver": task.method.name, "C": problems[0].problem.C,
@@ -252,3 +255,23 @@ def result_of(
     result = together(model, parts, task.method.name, with_changes(task.why, parts))
     model.training |= {"status": result.status.value, "epochs": result.epochs}
     return result
+
+
+def pieces_of(vector: np.ndarray) -> Callable[[slice], np.ndarray]:
+    """Return a function that returns a copy of a part of a vector, which may be in a file."""
+
+    def copied(piece: slice) -> np.ndarray:
+        found = vector[piece].copy()
+        forget(vector)
+        return found
+
+    return copied
+
+
+def without_signs(dual: np.ndarray) -> np.ndarray:
+    """Return α from α_i y_i, in place: a copy may not fit in memory."""
+    for start in range(0, len(dual), AT_ONCE):
+        part = dual[start : start + AT_ONCE]
+        np.abs(part, out=part)
+        forget(dual)
+    return dual

@@ -69,7 +69,7 @@ def task_of_files(settings: Settings, files: Files, name: str, why: str, limits:
     left = limits.after(time.perf_counter() - began)
     task = PassTask(
         rows, settings, left, method, why, identity, centre, described, problems_at_once(facts.d, name, files.budget),
-        lambda: {"passes": rows.passes}, None if why == ASKED else PassSuccession(),
+        lambda: {"passes": rows.passes}, None if why == ASKED else PassSuccession(), files.budget,
     )  # fmt: skip
     return task, rows
 

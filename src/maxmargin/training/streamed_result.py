@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,9 @@ from maxmargin.problems.streamed import Streamed, TwoSides
 from maxmargin.results import Result, together
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers.streaming.dual_variables import POSITIVE
-from maxmargin.solvers.streaming.state import PART
 from maxmargin.system.budget import Budget
 from maxmargin.system.buffers import forget
-from maxmargin.system.spill_file import in_file
+from maxmargin.training.support import support_of
 
 WHY = "a file that does not fit in memory: dual steps on cached rows while other rows are read"
 
@@ -80,7 +79,7 @@ def result_of(
     expand = {"expand": task.expansion.text, "input_d": max(part.input_d for part in parts)} if task.expansion else {}
     support, signed = np.zeros(0, dtype=np.intp), np.zeros((len(parts), 0))
     if len(parts) == 1:
-        support, signed = support_of(first, task.budget)
+        support, signed = support_of(signed_alpha(first), len(first.alpha), task.budget)
     training = {
         **task.settings.summary(), "options": vars(task.method).copy(), "loss": task.settings.loss,
         "bias_scale": float(task.settings.bias_scale), "solver": task.method.name, "C": problem.C,
@@ -130,26 +129,13 @@ def oriented(part: StreamedOutcome) -> StreamedOutcome:
     return part
 
 
-def support_of(part: StreamedOutcome, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row numbers of the support vectors, and α times the label ±1; both in files if they are many.
+def signed_alpha(part: StreamedOutcome) -> Callable[[slice], np.ndarray]:
+    """Return a function that returns α times the label ±1 of some examples; α may be in a file."""
 
-    The examples are processed in parts, because α may be in a file itself.
-    """
-    pieces = [slice(start, start + PART) for start in range(0, len(part.alpha), PART)]
-    count = 0
-    for piece in pieces:
-        count += int(np.count_nonzero(part.alpha[piece] > 0.0))
+    def signed(piece: slice) -> np.ndarray:
+        alpha = part.alpha[piece]
+        found = np.where(part.marks[piece] & POSITIVE, alpha, -alpha)
         forget(part.alpha)
-    many = count > 0 and budget.too_many(count)
-    make = partial(in_file, what="support vectors") if many else np.empty
-    support, signed, at = make(count, np.intp), make(count, np.float64), 0
-    for piece in pieces:
-        alpha, marks = part.alpha[piece], part.marks[piece]
-        found = np.flatnonzero(alpha > 0.0)
-        here = slice(at, at + len(found))
-        support[here] = found + piece.start
-        signed[here] = np.where(marks[found] & POSITIVE, alpha[found], -alpha[found])
-        at = here.stop
-        for array in (part.alpha, support, signed):
-            forget(array)
-    return support, signed[None, :]
+        return found
+
+    return signed

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.data.gram import weighted_gram
+from maxmargin.data.gram import suits_blas, weighted_gram
 from maxmargin.data.passes import combination, combination_of_squares, curved, scores
 from maxmargin.data.pick import pick
 from maxmargin.data.rows import Csr, Rows, matrix_of, row_length
@@ -175,7 +175,9 @@ def inner_products(rows: Rows, threads: int = 1) -> np.ndarray:
     """Return ⟨x_i, x_j⟩ for all pairs of rows."""
     X = matrix_of(rows._replace(values=rows.values.astype(np.float64, copy=False)))
     if isinstance(rows, Csr):
-        return np.asarray((X @ X.T).toarray())
+        if not suits_blas(rows, rows.d):
+            return np.asarray((X @ X.T).toarray())
+        X = X.toarray()
     with blas_on(threads if len(X) >= BLAS_THREADS_FROM else 1):
         return np.asarray(X @ X.T)
 
