@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from cluster_passes import Broken, Sums
 
+from maxmargin.cluster import cluster_rows
 from maxmargin.cluster.intake import rows_on_cluster
 from maxmargin.data.memory_rows import MemoryRows
 from maxmargin.data.reduction import PassStoppedError, in_a_tree
@@ -90,6 +91,52 @@ def test_a_worker_killed_between_rounds_changes_no_sum(data, client):
     assert found[0].tobytes() == expected(data)[0].tobytes()
     assert found[1].tolist() == [1000.0, 1000.0]
     client.wait_for_workers(2, timeout=60)
+
+
+@pytest.fixture
+def in_tree(monkeypatch):
+    """Let workers add up totals of any size among themselves."""
+    monkeypatch.setattr(cluster_rows, "LEAST_IN_TREE", 1)
+    monkeypatch.setattr(cluster_rows, "BYTES_FOR_A_STEP", 0.0)
+
+
+@pytest.mark.parametrize("chunk", [100, 150, 200])
+def test_workers_that_add_up_among_themselves_give_the_same_bits(data, client, in_tree, chunk):
+    rows = rows_of(data, client, chunk)
+    assert rows.adds_on_workers([Sums(W)])
+    for turn in (1, 2):
+        found = rows.reduce([Sums(W), Sums(2.0 * W)])
+        assert found[0][0].tobytes() == expected(data, chunk)[0].tobytes()
+        assert found[1][1].tolist() == [1000.0, 2000.0 * turn]
+    assert rows.received == 2 * 2 * (8 + 2) * 8  # one sum for each round, from one worker
+
+
+@pytest.mark.parametrize("who", [0, 1])
+def test_a_worker_killed_before_the_sums_are_added_changes_no_sum(data, client, in_tree, monkeypatch, who):
+    rows = rows_of(data, client)
+    add_up = rows.added_on_workers
+
+    def killed_before(number, stop):
+        victim = sorted(rows.actors, key=lambda actor: min(actor.numbers))[who]
+        os.kill(client.run(os.getpid)[victim.worker], signal.SIGKILL)
+        found = add_up(number, stop)
+        assert found is None
+        return found
+
+    monkeypatch.setattr(rows, "added_on_workers", killed_before)
+    found = rows.reduce([Sums(W)])[0]
+    assert found[0].tobytes() == expected(data)[0].tobytes()
+    assert found[1].tolist() == [1000.0, 1000.0]  # rows of the living worker are not visited again
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_totals_of_an_abandoned_round_are_never_added(data, client, in_tree):
+    rows = rows_of(data, client)
+    began = time.monotonic()
+    with pytest.raises(PassStoppedError):
+        rows.reduce([Sums(3.0 * W, nap=1.0)], lambda: time.monotonic() - began > 0.2)
+    found = rows.reduce([Sums(W)])[0]
+    assert found[0].tobytes() == expected(data)[0].tobytes()
 
 
 def test_a_request_to_stop_ends_a_round_and_the_next_one_is_right(data, client):

@@ -1,8 +1,9 @@
 """Passes over the rows of a Dask cluster: the third Executor.
 
 Each worker has an actor that holds its partitions. A round sends the passes to all actors, and adds up the totals of
-the partitions in a fixed tree. If a worker is lost, its partitions are made again on others from their origin, and the
-round is repeated for them alone: the totals of the others are kept.
+the partitions in a fixed tree: on the workers if the totals are large, else in this process. If a worker is lost, its
+partitions are made again on others from their origin, and the round is repeated for them alone: the totals of the
+others are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from maxmargin.cluster.actors import Actor, created, settled
 from maxmargin.cluster.connection import lost_scheduler, within
 from maxmargin.cluster.holder import Reply
 from maxmargin.cluster.origin import Origin
-from maxmargin.cluster.packing import pack, restored, size_of
+from maxmargin.cluster.packing import Packed, pack, restored, size_of
 from maxmargin.cluster.tree import Node, merged, root
 from maxmargin.data.collect import stacked
 from maxmargin.data.folds import ROW_NUMBERS
@@ -27,6 +28,11 @@ from maxmargin.errors import ClusterError, DataError, MaxmarginError
 
 WAIT_SECONDS = 0.1  # how often `stop` is asked and lost workers are looked for
 MOST_LOSSES = 5  # times that one call is repeated for a partition whose workers die, before it is given up
+
+# Workers add up their totals among themselves if that saves more than it costs: a step of the tree takes two calls of
+# about 2 ms, in which the client could receive about 4 MB.
+LEAST_IN_TREE = 2
+BYTES_FOR_A_STEP = 4e6
 
 MOST_EXACT = 10**9  # rows up to which NumPy draws from a hypergeometric distribution
 
@@ -74,17 +80,57 @@ class ClusterRows:
 
     def reduce(self, passes: Sequence[Pass], stop: Stop | None = None) -> list[Totals]:
         """Run several passes over the rows of all workers at once, and return the totals of each."""
-        packed, count = pack(list(passes)), self.origin.count
-        nodes, rows = dict[Node, list[Totals]](), dict[int, int]()
-        for reply in self.replies("reduce", (packed,), stop, packed.nbytes):
-            if set(reply.rows) & set(rows) or set(reply.nodes) & set(nodes):
-                raise ClusterError("a partition was counted twice: please report it")
-            rows.update(reply.rows)
-            self.received += sum(map(size_of, reply.nodes.values()))
-            nodes.update({node: restored(sums) for node, sums in reply.nodes.items()})
+        packed, count, number = pack(list(passes)), self.origin.count, self.turn
+        in_tree = self.adds_on_workers(passes)
+        nodes, rows = self.collected(packed, number, in_tree, stop)
+        if in_tree:
+            nodes = self.added_on_workers(number, stop) or self.collected(packed, number, False, stop)[0]
         self.check_rows(rows)
         self.rounds += 1
         return merged(nodes, count)[root(count)]
+
+    def adds_on_workers(self, passes: Sequence[Pass]) -> bool:
+        """Whether workers add up their totals among themselves: steps of a tree cost less than many large messages."""
+        workers = len({actor.worker for actor in self.actors})
+        size, steps = sum(total.nbytes for one in passes for total in one.totals()), (workers - 1).bit_length()
+        return workers > LEAST_IN_TREE and size * (workers - steps) > steps * BYTES_FOR_A_STEP
+
+    def collected(
+        self, packed: Packed, number: int, hold: bool, stop: Stop | None
+    ) -> tuple[dict[Node, list[Totals]], dict[int, int]]:
+        """Run the passes of round `number`; return the totals, unless workers hold them, and the rows visited.
+
+        Partitions that have been visited in this round are not visited again.
+        """
+        nodes, rows = dict[Node, list[Totals]](), dict[int, int]()
+        for reply in self.replies("reduce", (packed, number, hold), stop, packed.nbytes):
+            if set(reply.rows) & set(rows) or set(reply.nodes) & set(nodes):
+                raise ClusterError("a partition was counted twice: please report it")
+            rows.update(reply.rows)
+            nodes.update(self.unpacked(reply))
+        return nodes, rows
+
+    def unpacked(self, reply: Reply) -> dict[Node, list[Totals]]:
+        """Return the totals of a reply, and count their bytes."""
+        self.received += sum(map(size_of, reply.nodes.values()))
+        return {node: restored(sums) for node, sums in reply.nodes.items()}
+
+    def added_on_workers(self, number: int, stop: Stop | None) -> dict[Node, list[Totals]] | None:
+        """Let neighbours add up what they hold, level by level, and return the sum; None if a worker is lost."""
+        self.turn += 1
+        actors = sorted(self.actors, key=lambda actor: min(actor.numbers))
+        while len(actors) > 1:
+            pairs = list(zip(actors[::2], actors[1::2], strict=False))
+            pending = {
+                one: one.call("absorb", self.turn, number, other.worker, other.future.key, 0.5 * self.timeout)
+                for one, other in pairs
+            }
+            found = self.settle(pending, stop)
+            if len(found) < len(pairs) or any(reply.error is not None for _, reply in found):
+                return None
+            actors = actors[::2]
+        found = self.settle({actors[0]: actors[0].call("hand_over", self.turn, number)}, stop)
+        return self.unpacked(found[0][1]) if found and found[0][1].error is None else None
 
     def check_rows(self, rows: dict[int, int]) -> None:
         """Raise unless every row was visited once."""
@@ -174,7 +220,11 @@ class ClusterRows:
     ) -> list[tuple[Reply, set[int]]]:
         """Call a method of actors and return their replies. Actors whose worker is lost are removed."""
         pending = {actor: actor.call(method, self.turn, *given, sorted(numbers)) for actor, numbers in calls.items()}
-        found: list[tuple[Reply, set[int]]] = []
+        return [(reply, calls[actor]) for actor, reply in self.settle(pending, stop)]
+
+    def settle(self, pending: dict[Actor, Any], stop: Stop | None) -> list[tuple[Actor, Reply]]:
+        """Wait for the replies of actors. Actors whose worker is lost are removed."""
+        found: list[tuple[Actor, Reply]] = []
         began = time.monotonic()
         try:
             while pending:
@@ -183,7 +233,7 @@ class ClusterRows:
                     if reply is None:
                         self.actors.remove(actor)
                     else:
-                        found.append((reply, calls[actor]))
+                        found.append((actor, reply))
                 if pending:
                     self.check_waiting(pending, began, stop)
         except BaseException:

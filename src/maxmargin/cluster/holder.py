@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.cluster.packing import Packed, shortened, unpack
+from maxmargin.cluster.packing import Packed, restored, shortened, unpack
 from maxmargin.cluster.partition import Partition
 from maxmargin.cluster.tree import Node, leaves, merged
 from maxmargin.data.columns import widened
@@ -26,6 +27,21 @@ class Reply(NamedTuple):
     rows: dict[int, int]
     nodes: dict[Node, list[tuple[Any, ...]]]
     error: BaseException | None = None
+
+
+class Held(NamedTuple):
+    """The totals of a round that stay on the worker: rows visited and nodes of its own partitions, and the sum.
+
+    `sum` are the nodes with those of other workers; it shares no array with `nodes`.
+    """
+
+    round: int
+    rows: dict[int, int]
+    nodes: dict[Node, list[Totals]]
+    sum: dict[Node, list[Totals]] | None = None
+
+
+NOTHING_HELD = Held(-1, {}, {})
 
 
 class CountRows:
@@ -50,8 +66,8 @@ class Holder:
     ) -> None:
         from distributed import get_worker
 
-        self.count, self.cancelled = count, -1
-        threads = get_worker().state.nthreads
+        self.count, self.cancelled, self.held, self.worker = count, -1, NOTHING_HELD, get_worker()
+        threads = self.worker.state.nthreads
         self.faults = {one.number: one.fault for one in partitions if one.fault is not None}
         self.executors = {one.number: one.executor(threads) for one in partitions if one.fault is None}
         for number, saved in vectors.items():
@@ -64,19 +80,45 @@ class Holder:
         """Stop all calls up to number `turn`. A coroutine, so that it runs beside the thread of the actor."""
         self.cancelled = max(self.cancelled, turn)
 
-    def reduce(self, turn: int, packed: Packed, numbers: Sequence[int]) -> Reply:
-        """Run passes over some partitions; sum those that are neighbours in the tree."""
+    def reduce(self, turn: int, packed: Packed, round_number: int, hold: bool, numbers: Sequence[int]) -> Reply:
+        """Run passes over some partitions; sum those that are neighbours in the tree.
+
+        With `hold` the totals stay here, for `absorb`. Partitions visited in this round are not visited again.
+        """
 
         def run() -> Reply:
+            if self.held.round != round_number:
+                self.held = Held(round_number, {}, {})
             passes: list[Pass] = [*unpack(packed), CountRows()]
-            totals, rows = dict[int, list[Totals]](), dict[int, int]()
-            for number in numbers:
+            totals, rows = dict[int, list[Totals]](), dict(self.held.rows)
+            for number in sorted(set(numbers) - set(rows)):
                 *totals[number], counted = self.executors[number].reduce(passes, lambda: turn <= self.cancelled)
                 rows[number] = int(counted[0][0])
-            nodes = merged(leaves(totals), self.count)
-            return Reply({}, rows, {node: shortened(sums) for node, sums in nodes.items()})
+            nodes = merged({**self.held.nodes, **leaves(totals)}, self.count)
+            self.held = Held(round_number, rows, nodes) if hold else NOTHING_HELD
+            return Reply({}, rows, {} if hold else packed_nodes(nodes))
 
         return answered(run)
+
+    async def absorb(self, turn: int, round_number: int, worker: str, actor: str, timeout: float) -> Reply:
+        """Add the sum that the actor of another worker holds to the one here."""
+        try:
+            there = self.worker.rpc(worker)
+            call = there.actor_execute(function="hand_over", actor=actor, args=[turn, round_number], kwargs={})
+            given: Reply = (await asyncio.wait_for(call, timeout))["result"]
+            if given.error is not None or self.held.round != round_number:
+                return Reply({}, {}, {}, given.error or LookupError(f"round {round_number} is not here"))
+            nodes = {node: restored(sums) for node, sums in given.nodes.items()}
+            self.held = self.held._replace(sum=merged({**own_sum(self.held), **nodes}, self.count))
+        except Exception as error:  # the other worker is lost
+            return Reply({}, {}, {}, error)
+        return Reply({}, {}, {})
+
+    async def hand_over(self, turn: int, round_number: int) -> Reply:
+        """Return the sum of a round."""
+        if self.held.round != round_number:
+            return Reply({}, {}, {}, LookupError(f"round {round_number} is not here"))
+        return Reply({}, {}, packed_nodes(self.held.nodes if self.held.sum is None else self.held.sum))
 
     def facts(self, turn: int, numbers: Sequence[int]) -> Reply:
         """Return the sizes of each partition and whether it is sparse, or its fault."""
@@ -138,6 +180,18 @@ class Holder:
             return Reply(dict.fromkeys(numbers), {}, {})
 
         return answered(run)
+
+
+def packed_nodes(nodes: dict[Node, list[Totals]]) -> dict[Node, list[tuple[Any, ...]]]:
+    """Return nodes as they are sent."""
+    return {node: shortened(sums) for node, sums in nodes.items()}
+
+
+def own_sum(held: Held) -> dict[Node, list[Totals]]:
+    """Return the sum of a round, to be overwritten: a copy of the nodes of this worker if they are all of it."""
+    if held.sum is not None:
+        return held.sum
+    return {node: [tuple(total.copy() for total in one) for one in sums] for node, sums in held.nodes.items()}
 
 
 def answered(run: Callable[[], Reply]) -> Reply:
