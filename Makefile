@@ -10,7 +10,7 @@ BENCHMARKS := bench-startup bench-reading bench-certified bench-lectures bench-s
     bench-approximation bench-bias
 
 .PHONY: demo test lint types imports tests $(BENCHMARKS) bench-linear bench-kernel bench-outofcore bench-small \
-    bench-dask fuzz clean
+    bench-dask bench-outofcore_raw fuzz clean
 
 demo: .venv/ready
 	@$(BIN)/maxmargin demo
@@ -36,6 +36,11 @@ $(BENCHMARKS): bench-%: .venv/ready-bench
 
 bench-linear bench-kernel bench-outofcore bench-small bench-dask: bench-%: .venv/ready-bench
 	$(BIN)/python benchmarks/$*/run.py --write benchmarks/results/$*.md $(if $(DATA),--data $(DATA))
+
+bench-outofcore: bench-outofcore_raw
+
+bench-outofcore_raw: .venv/ready-bench
+	$(BIN)/python benchmarks/outofcore/raw.py --write benchmarks/results/outofcore_raw.md $(if $(DATA),--data $(DATA))
 
 fuzz: .venv/ready-dev
 	$(BIN)/python fuzz/run.py --minutes $(or $(MINUTES),30) --write benchmarks/results/fuzz.md

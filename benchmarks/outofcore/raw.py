@@ -31,7 +31,7 @@ from maxmargin.data.open_source import open_source
 from maxmargin.system.budget import LEAST, Budget
 from maxmargin.training.file_passes import MATRICES
 
-NAMES = "covtype.binary,mnist,kddcup99_10pct.scale,madelon.all,australian,breast-cancer"
+NAMES = "covtype.binary,kddcup99_10pct.scale,madelon.all,australian,breast-cancer,svmguide1,mnist,covtype.multiclass"
 LIMIT = 120.0
 MEMORY_FOR_SURE = 1 << 20
 HEADS = [
@@ -57,8 +57,15 @@ def main() -> None:
             for loss, tol in product(options.losses.split(","), (1e-3, 1e-5)):
                 rows.append([name, loss, f"{tol:g}", *measured(path, loss, tol)])
                 print(*rows[-1], file=sys.stderr, flush=True)
+                if options.write:  # what is measured so far is kept if the run is interrupted
+                    Path(options.write).write_text(report(rows))
+    publish(report(rows), options.write)
+
+
+def report(rows: list[list[str]]) -> str:
+    """Return the page."""
     text = heading("Raw files larger than memory", " ".join(["python benchmarks/outofcore/raw.py", *sys.argv[1:]]))
-    publish(text + f"\n{__doc__.split(chr(10) * 2)[2]}\n\n" + table(HEADS, rows), options.write)
+    return text + f"\n{__doc__.split(chr(10) * 2)[2]}\n\n" + table(HEADS, rows)
 
 
 def unpacked(source: Path, path: Path, name: str) -> Path:

@@ -63,14 +63,19 @@ class PassSolver:
         gap = at.slack + gap_of_gradient(problem.regulariser.r, problem.gradient(at))
         state.estimate = gap / max(problem.value(at), 1e-300)
 
-    def move(self, problem: PassProblem, state: PassState, step: np.ndarray) -> Status | None:
-        """Take the step if the slope is small after it, else one of a better length. Returns STALLED if P rises."""
+    def move(self, problem: PassProblem, state: PassState, step: np.ndarray, enough: float = np.inf) -> Status | None:
+        """Take the step if the slope is small after it, else one of a better length. Returns STALLED if P rises.
+
+        A step that is too long is also taken if P falls by the part `enough` of what the slope at its start promises:
+        that saves a pass.
+        """
         here = state.at
         assert here is not None
         before = problem.value(here)
         there = problem.evaluate(here.v + step, step=step, **self.evaluated(problem))
         length = better_length(problem, here.v, step, there)
-        if length != 1.0:
+        low = -np.inf if enough is None else before + enough * float(problem.gradient(here) @ step)
+        if length > 1.0 or (length < 1.0 and problem.value(there) > low):
             state.visited += problem.n
             there = problem.evaluate(here.v + length * step, **self.evaluated(problem))
         if problem.value(there) > before * (1.0 + VALUE_ROUNDING):

@@ -26,6 +26,9 @@ from maxmargin.solvers.takes import SMOOTH_LOSSES, Takes
 from maxmargin.status import Status
 
 LARGEST_MATRIX = 4000  # most features for which the matrix is built: 128 MB of float64
+ENOUGH = (
+    0.1  # decrease of P, as a part of that of its slope, for a whole step: passes on mnist 62 -> 46, kddcup99 18 -> 15
+)
 FREE_RIDGE = 1e-12  # ridge of a free bias relative to its curvature, so that the matrix is positive definite
 
 
@@ -46,10 +49,10 @@ class PassNewton(PassSolver):
             self.arrive(problem, state, rng)
             return None
         if state.at.matrix.size:
-            return self.move(problem, state, newton_step(problem, state.at))
+            return self.move(problem, state, newton_step(problem, state.at), ENOUGH)
         step, products = newton_step_by_products(problem, state.at, curvatures_of(problem))
         state.visited += products * problem.n
-        return self.move(problem, state, step)
+        return self.move(problem, state, step, ENOUGH)
 
 
 def curvatures_of(problem: PassProblem) -> str:
