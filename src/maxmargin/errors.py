@@ -9,6 +9,14 @@ class DataError(MaxmarginError):
     """Invalid rows or labels. The message says where, what was found and what to do."""
 
 
+class StoppedWhileReadingError(DataError):
+    """Training was stopped before all rows were read once."""
+
+    def __init__(self, message: str, interrupted: bool) -> None:
+        super().__init__(message)
+        self.interrupted = interrupted
+
+
 class ParameterError(MaxmarginError):
     """A parameter is out of range, or parameters contradict each other."""
 

@@ -272,6 +272,7 @@ def test_files_on_a_cluster_have_weights_in_a_column_or_in_files(data, client, t
         np.save(f"weights-{part}.npy", weights[own])
     for files, named in (("part-*.parquet", "heavy"), ("part-*.svm", "weights-*.npy")):
         found = maxmargin.train(files, weights=named, loss="logistic", client=client)
+        assert found.model.training.get("weights_column") == (named if named == "heavy" else None)
         assert found.model.d == 8
         assert found.certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-4)
     with pytest.raises(maxmargin.DataError, match=r"partition 0: weights='light' is neither a column of .* nor a file"):

@@ -202,6 +202,19 @@ def test_a_file_that_no_worker_sees(client, tmp_path):
         rows_on_cluster(tmp_path / "none-*.svm", None, None, client)
 
 
+def test_a_file_of_a_list_that_no_worker_sees_is_named(data, client, tmp_path):
+    maxmargin.write(tmp_path / "here.svm", *data)
+    with pytest.raises(FileError, match=r"missing\.svm: no worker finds such a file"):
+        maxmargin.train([tmp_path / "here.svm", tmp_path / "missing.svm"], client=client)
+
+
+def test_blocks_of_which_some_have_weights_are_refused(data, client):
+    X, y = data
+    blocks = [(dask.delayed(X), dask.delayed(y), dask.delayed(np.ones(len(y)))), (dask.delayed(X), dask.delayed(y))]
+    with pytest.raises(DataError, match="partition 1 has no weights, partition 0 has: give weights for all or for"):
+        maxmargin.train(blocks, client=client)
+
+
 def test_an_unreachable_scheduler_is_named_with_the_time_waited():
     with (
         pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1: waited 0\.5 s"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,7 @@ class ClusterRows:
 
     def __post_init__(self) -> None:
         self.d: int | None = None
+        self.lock = RLock()  # solvers of several problems call from threads of their own
         self.make(list(range(self.origin.count)), None)
         self.partition_facts = self.found_facts()
         self.facts = together([one for one in self.partition_facts if one.n])
@@ -80,13 +82,14 @@ class ClusterRows:
 
     def reduce(self, passes: Sequence[Pass], stop: Stop | None = None) -> list[Totals]:
         """Run several passes over the rows of all workers at once, and return the totals of each."""
-        packed, count, number = pack(list(passes)), self.origin.count, self.turn
-        in_tree = self.adds_on_workers(passes)
-        nodes, rows = self.collected(packed, number, in_tree, stop)
-        if in_tree:
-            nodes = self.added_on_workers(number, stop) or self.collected(packed, number, False, stop)[0]
-        self.check_rows(rows)
-        self.rounds += 1
+        packed, count = pack(list(passes)), self.origin.count
+        with self.lock:
+            number, in_tree = self.turn, self.adds_on_workers(passes)
+            nodes, rows = self.collected(packed, number, in_tree, stop)
+            if in_tree:
+                nodes = self.added_on_workers(number, stop) or self.collected(packed, number, False, stop)[0]
+            self.check_rows(rows)
+            self.rounds += 1
         return merged(nodes, count)[root(count)]
 
     def adds_on_workers(self, passes: Sequence[Pass]) -> bool:
@@ -185,8 +188,9 @@ class ClusterRows:
     def ask(self, method: str, given: tuple[Any, ...]) -> dict[int, Any]:
         """Call a method of all actors, and return the answer of each partition."""
         answers: dict[int, Any] = {}
-        for reply in self.replies(method, given, None):
-            answers.update(reply.answers)
+        with self.lock:
+            for reply in self.replies(method, given, None):
+                answers.update(reply.answers)
         return answers
 
     def replies(self, method: str, given: tuple[Any, ...], stop: Stop | None, size: int = 0) -> list[Reply]:
@@ -286,12 +290,20 @@ def shares_of(size: int, counts: np.ndarray, rng: np.random.Generator) -> np.nda
     return np.asarray(np.minimum(rng.multinomial(size, counts / np.sum(counts)), counts))
 
 
-def check_alike(found: dict[int, tuple[RowFacts, bool, str]]) -> None:
-    """Raise unless all partitions with rows are dense of the same width, or sparse, with labels of one sort."""
+def check_alike(found: dict[int, tuple[RowFacts, bool, str, bool]]) -> None:
+    """Raise unless all partitions with rows are dense of the same width, or sparse, with labels of one sort.
+
+    All of them or none must have weights.
+    """
     if not found:
         raise DataError("X has 0 rows in all partitions: there is nothing to train on")
-    first, (facts, sparse, kind) = next(iter(found.items()))
-    for number, (other, other_sparse, other_kind) in found.items():
+    first, (facts, sparse, kind, weighted) = next(iter(found.items()))
+    for number, (other, other_sparse, other_kind, other_weighted) in found.items():
+        if other_weighted != weighted:
+            raise DataError(
+                f"partition {number} has {'' if other_weighted else 'no '}weights, partition {first} "
+                f"{'has' if weighted else 'has none'}: give weights for all or for none"
+            )
         if other_sparse != sparse:
             raise DataError(
                 f"partition {number} is {form(other_sparse)}, partition {first} {form(sparse)}: make them alike"

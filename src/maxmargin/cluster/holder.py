@@ -12,6 +12,7 @@ from maxmargin.cluster.packing import Packed, restored, shortened, unpack
 from maxmargin.cluster.partition import Partition
 from maxmargin.cluster.tree import Node, leaves, merged
 from maxmargin.data.columns import widened
+from maxmargin.data.file_rows import FileRows
 from maxmargin.data.memory_rows import MemoryRows
 from maxmargin.data.reduction import Part, Pass, RowFacts, Totals
 from maxmargin.data.rows import Csr, count_rows
@@ -90,11 +91,11 @@ class Holder:
             if self.held.round != round_number:
                 self.held = Held(round_number, {}, {})
             passes: list[Pass] = [*unpack(packed), CountRows()]
-            totals, rows = dict[int, list[Totals]](), dict(self.held.rows)
+            nodes, rows = dict(self.held.nodes), dict(self.held.rows)
             for number in sorted(set(numbers) - set(rows)):
-                *totals[number], counted = self.executors[number].reduce(passes, lambda: turn <= self.cancelled)
+                *totals, counted = self.executors[number].reduce(passes, lambda: turn <= self.cancelled)
+                nodes = merged({**nodes, **leaves({number: totals})}, self.count)
                 rows[number] = int(counted[0][0])
-            nodes = merged({**self.held.nodes, **leaves(totals)}, self.count)
             self.held = Held(round_number, rows, nodes) if hold else NOTHING_HELD
             return Reply({}, rows, {} if hold else packed_nodes(nodes))
 
@@ -124,18 +125,16 @@ class Holder:
         """Return the sizes of each partition and whether it is sparse, or its fault."""
         return answered(lambda: Reply({number: self.facts_of(number) for number in numbers}, {}, {}))
 
-    def facts_of(self, number: int) -> tuple[RowFacts, bool, str] | BaseException:
-        """Return the sizes of a partition, whether it is sparse and the type of its labels, or its fault."""
+    def facts_of(self, number: int) -> tuple[RowFacts, bool, str, bool] | BaseException:
+        """Return the sizes of a partition, whether it is sparse, the type of its labels, and whether it has weights."""
         if number in self.faults:
             return self.faults[number]
         executor = self.executors[number]
         if isinstance(executor, MemoryRows):
-            return executor.facts, isinstance(executor.rows, Csr), executor.labels.dtype.kind
-        return (
-            executor.facts,
-            isinstance(executor.sample(1, np.random.default_rng(0)).rows, Csr),
-            (executor.facts.classes.dtype.kind),
-        )
+            sparse = isinstance(executor.rows, Csr)
+            return executor.facts, sparse, executor.labels.dtype.kind, executor.weights is not None
+        facts, one = executor.facts, executor.sample(1, np.random.default_rng(0))
+        return facts, isinstance(one.rows, Csr), facts.classes.dtype.kind, executor.weighted
 
     def widen(self, turn: int, d: int, numbers: Sequence[int]) -> Reply:
         """Give sparse rows in memory d columns."""
@@ -156,8 +155,11 @@ class Holder:
         """Return a Part of each partition, of the given size, drawn with the given seed."""
 
         def draw(number: int) -> Part:
-            size, seed = sizes[number]
-            return self.executors[number].sample(size, np.random.default_rng(seed))
+            (size, seed), executor = sizes[number], self.executors[number]
+            drawn = executor.sample(size, np.random.default_rng(seed))
+            if isinstance(executor, FileRows):
+                executor.release_sample()
+            return drawn
 
         return answered(lambda: Reply({number: draw(number) for number in numbers}, {}, {}))
 

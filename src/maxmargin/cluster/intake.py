@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -138,7 +138,8 @@ def file_parts(X: Any, y: Any, weights: Any, client: Any, timeout: float, how: d
     own = beside_files(weights, "weights", paths, client, timeout)
     workers = within(client, timeout, client.scheduler.ncores)
     given = [{**how, "y": label, "weights": weight} for label, weight in zip(labels, own, strict=True)]
-    return FileParts(paths, given, -(-len(paths) // max(len(workers), 1)))
+    column = own[0] if isinstance(own[0], str) else None
+    return FileParts(paths, given, -(-len(paths) // max(len(workers), 1)), column)
 
 
 def beside_files(given: Any, name: str, paths: Sequence[Path], client: Any, timeout: float) -> list[Any]:
@@ -159,29 +160,33 @@ def beside_files(given: Any, name: str, paths: Sequence[Path], client: Any, time
 
 
 def seen_by_all(given: Any, client: Any, timeout: float) -> list[Path]:
-    """Return the files that match; raise if one of them is not visible to all workers."""
+    """Return the files that are named or match, in order; raise if one of them is not visible to all workers."""
     absolute = [str(Path(one).absolute()) for one in ([given] if isinstance(given, (str, os.PathLike)) else given)]
     found: dict[str, Any] = within(client, timeout, client._run, files_there, absolute, on_error="return")
-    seen: dict[str, list[Path]] = {}
     for worker, paths in found.items():
         if isinstance(paths, BaseException):
             raise ClusterError(f"worker {worker}: {paths}")
-        seen[worker] = paths
-    every = sorted({path for paths in seen.values() for path in paths})
-    if not every:
-        raise FileError(f"{absolute[0]}: no worker finds such a file: put it where all workers can read it")
-    for path in every:
-        for worker, paths in sorted(seen.items()):
-            if path not in paths:
-                raise FileError(f"{path}: worker {worker} cannot read it, others can: put it where all workers can")
-    order: Callable[[Path], int] = {path: k for k, path in enumerate(next(iter(seen.values())))}.__getitem__
-    return sorted(every, key=order)
+    seen: list[Path] = []
+    for place, one in enumerate(absolute):
+        own: dict[str, list[Path]] = {worker: paths[place] for worker, paths in sorted(found.items())}
+        every = sorted({path for paths in own.values() for path in paths})
+        if not every:
+            raise FileError(f"{one}: no worker finds such a file: put it where all workers can read it")
+        for path in every:
+            for worker, paths in own.items():
+                if path not in paths:
+                    raise FileError(f"{path}: worker {worker} cannot read it, others can: put it where all workers can")
+        seen += next(iter(own.values()))
+    return seen
 
 
-def files_there(given: list[str]) -> list[Path]:
-    """Return the files that exist on this worker, of those named or matched by a pattern."""
-    found: list[Path] = []
-    for one in given:
-        with suppress(MaxmarginError):
-            found += [path for path in files_of(one) if os.access(path, os.R_OK)]
-    return found
+def files_there(given: list[str]) -> list[list[Path]]:
+    """Return the files that exist on this worker for each name or pattern."""
+    return [matched(one) for one in given]
+
+
+def matched(name: str) -> list[Path]:
+    """Return the readable files that have a name or match a pattern; none if there are none."""
+    with suppress(MaxmarginError):
+        return [path for path in files_of(name) if os.access(path, os.R_OK)]
+    return []

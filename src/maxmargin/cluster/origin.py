@@ -42,11 +42,15 @@ class Blocks:
 
 @dataclass(eq=False)
 class FileParts:
-    """Files, one for each partition, which any worker can read; `share` is the number of partitions of a worker."""
+    """Files, one for each partition, which any worker can read; `share` is the number of partitions of a worker.
+
+    `weights_column` is the column of weights, if there is one: it is no feature.
+    """
 
     paths: Sequence[Path]
     how: Sequence[dict[str, Any]]
     share: int
+    weights_column: str | None = None
 
     @property
     def count(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 
 from maxmargin.data.folds import ROW_NUMBERS
 from maxmargin.data.memory_rows import facts_of
+from maxmargin.data.pick import pick
 from maxmargin.data.preparation import Preparation
 from maxmargin.data.reduction import Part, Pass, PassStoppedError, RowFacts, Totals, add_up, together
 from maxmargin.data.row_store import RowStore
@@ -118,13 +119,17 @@ class FileRows:
         self.drawn = None
 
     def sample(self, size: int, rng: np.random.Generator) -> Part:
-        """Return the rows that `survey` has drawn at random; none once they have been released."""
+        """Return rows that `survey` has drawn at random, at most `size`; none once they have been released."""
         facts = self.facts
         if self.drawn is None:
             return Part(Csr(np.zeros(0), np.zeros(0, np.int32), np.zeros(1, np.int64), facts.d), NO_LABELS, None, {}, 0)
         store, labels, weights, numbers = self.drawn
-        rows, vectors = store.rows(facts.d), {ROW_NUMBERS: np.concatenate(numbers)}
-        return Part(rows, np.concatenate(labels), np.concatenate(weights) if self.weighted else None, vectors, 0)
+        own = [np.concatenate(one) for one in (labels, weights, numbers)]
+        rows = store.rows(facts.d)
+        if size < count_rows(rows):
+            chosen = np.sort(rng.choice(count_rows(rows), size, replace=False))
+            rows, own = pick(rows, chosen), [one[chosen] for one in own]
+        return Part(rows, own[0], own[1] if self.weighted else None, {ROW_NUMBERS: own[2]}, 0)
 
     def keep(self, name: str, copy: str) -> None:
         """Copy the vector `name` to the vector `copy`."""

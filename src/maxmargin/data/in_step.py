@@ -7,7 +7,8 @@ in one reading of the rows. So several classes, or several C, cost as many readi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Condition
+from copy import deepcopy
+from threading import Condition, Lock
 
 import numpy as np
 
@@ -36,7 +37,9 @@ class InStep:
     def __init__(self, rows: Executor, problems: int, at_once: int) -> None:
         self.rows, self.left, self.at_once = rows, problems, at_once
         self.changed, self.waiting, self.running = Condition(), list[Request](), False
-        self.unsampled = problems
+        self.unsampled, self.broken = problems, False
+        self.drawn: Part | None = None
+        self.alone = Lock()  # one solver on the sample at a time: each needs as much memory as the sample
 
     def __getattr__(self, name: str) -> object:
         """Return any other attribute of the rows; the memory for rows is shared."""
@@ -54,16 +57,27 @@ class InStep:
         return self.rows.facts
 
     def sample(self, size: int, rng: np.random.Generator) -> Part:
-        """Return rows drawn at random."""
+        """Return rows drawn at random, the same for all problems. The generator of none of them moves on."""
         with self.changed:
-            return self.rows.sample(size, rng)
+            if self.drawn is None:
+                self.drawn = self.rows.sample(size, deepcopy(rng))
+            return self.drawn
 
     def release_sample(self) -> None:
         """Release the sample when every problem has used it."""
         with self.changed:
             self.unsampled -= 1
-            if self.unsampled == 0 and hasattr(self.rows, "release_sample"):
+            if self.unsampled > 0:
+                return
+            self.drawn = None
+            if hasattr(self.rows, "release_sample"):
                 self.rows.release_sample()
+
+    def end(self) -> None:
+        """Tell that a problem has failed: none of the others makes a further pass."""
+        with self.changed:
+            self.broken = True
+            self.changed.notify_all()
 
     def leave(self) -> None:
         """Tell that one problem is solved: the others no longer wait for it."""
@@ -78,6 +92,8 @@ class InStep:
             self.waiting.append(mine)
             self.changed.notify_all()
             while not mine.done:
+                if self.broken:
+                    raise PassStoppedError
                 if not self.running and len(self.waiting) >= min(self.left, self.at_once):
                     self.run_waiting(stop)
                 elif not self.changed.wait(WAIT_SECONDS) and stop is not None and stop() and mine in self.waiting:

@@ -123,7 +123,7 @@ class Loop:
 
     def met_already(self) -> Status | None:
         """Return the status if a resumed run or a warm start has already reached the tolerance or its end."""
-        if self.run.ended:
+        if self.run.ended and self.run.best is not None:
             return Status(self.run.ended)
         if self.warm:
             self.offer()
@@ -134,6 +134,8 @@ class Loop:
         best = self.run.best
         if best and best.certificate.meets(self.limits.tol):
             return Status.CONVERGED
+        if self.run.ended:
+            return Status(self.run.ended)
         return self.stuck(self.run.history[-1]) if self.run.history else None
 
     def conclude(self, ended: Status | None) -> Status | None:

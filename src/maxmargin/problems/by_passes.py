@@ -103,6 +103,11 @@ class PassProblem:
         if isinstance(self.rows, InStep):
             self.rows.leave()
 
+    def fail(self) -> None:
+        """Tell an executor that solvers share that this problem has failed."""
+        if isinstance(self.rows, InStep):
+            self.rows.end()
+
     def fingerprint(self, solver: str, seed: int) -> dict[str, Any]:
         """Return the identity of a run."""
         return {
@@ -150,23 +155,30 @@ class PassProblem:
             self.dual_point = DualPoint(at.v, factors, found.dual, kept)
         return found
 
-    def forget_lost(self) -> None:
-        """Forget the kept q if a part of it was lost with the worker that held it."""
+    def forget_lost(self) -> bool:
+        """Forget the kept q if a part of it was lost with the worker that held it. Return whether one was lost."""
         lost = getattr(self.rows, "restored", None)
-        if lost and self.dual_point is not None and self.dual_point.kept:
+        if not lost:
+            return False
+        lost.clear()
+        if self.dual_point is not None and self.dual_point.kept:
             self.dual_point = None
-        if lost:
-            lost.clear()
+        return True
 
     def best_dual(self) -> np.ndarray:
         """Return α_i y_i of the best lower bound; for a smooth loss one pass computes it from its point."""
-        name, best = f"best alpha {self.slot}", self.dual_point
-        if best is None:
+        name = f"best alpha {self.slot}"
+        self.forget_lost()
+        signed = np.zeros(0)
+        while self.dual_point is not None and not len(signed):
+            if not self.dual_point.kept:
+                self.rows.reduce([Evaluate(self.problem, self.dual_point.v, forces=name)])
+            signed = self.rows.vector(name)
+            if self.forget_lost():  # a worker was lost meanwhile, and its part is 0
+                signed = np.zeros(0)
+        if self.dual_point is None:
             return np.zeros(self.n)
-        if not best.kept:
-            self.rows.reduce([Evaluate(self.problem, best.v, forces=name)])
-        signed = self.rows.vector(name)
-        low, high = best.factors
+        low, high = self.dual_point.factors
         for start in range(0, len(signed), SCALED_AT_ONCE):
             part = signed[start : start + SCALED_AT_ONCE]
             part *= np.where(part > 0.0, high, low)

@@ -140,12 +140,15 @@ def fit_together(task: PassTask, Cs: Sequence[float], warm: Result | None, inter
 
 
 class PassRun(Run):
-    """A Run whose problems tell the others of the same passes when they end."""
+    """A Run whose problems tell the others of the same passes when they end or fail."""
 
     def solve(self, problem: Any, warm: Point | None = None) -> Outcome:
         """Solve one problem, from `warm` if given."""
         try:
             return super().solve(problem, warm)
+        except BaseException:
+            problem.fail()
+            raise
         finally:
             problem.leave()
 

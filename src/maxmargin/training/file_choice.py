@@ -62,7 +62,7 @@ def choose_for_files(settings: Settings, files: Files) -> tuple[str, str]:
     first = first_rows(settings, files)
     name = solver_by_passes(settings, files, first.n, first.d)
     if needs_passes(settings):
-        return name or by_newton_steps(first.n, first.d, find_loss(settings.loss).smooth), WEIGHTED
+        return name or ("newton" if find_loss(settings.loss).smooth else "cocoa"), WEIGHTED
     if name is None:
         return "cached_loops", CACHED_LOOPS
     if settings.penalty(max(int(first.n), 1)) * first.mean_square > SLOW_STEEPNESS:
@@ -81,7 +81,7 @@ def choose_for_path(settings: Settings, files: Files) -> tuple[str, str]:
         return name, SEVERAL_C
     if find_loss(settings.loss).smooth:
         return "lbfgs", SEVERAL_C
-    return ("second_order", WEIGHTED) if needs_passes(settings) else ("cached_loops", CACHED_LOOPS)
+    return ("cocoa", WEIGHTED) if needs_passes(settings) else ("cached_loops", CACHED_LOOPS)
 
 
 def needs_passes(settings: Settings) -> bool:

@@ -14,7 +14,7 @@ from maxmargin.data.file_rows import VALUES_PER_BYTE, FileRows
 from maxmargin.data.files import Files
 from maxmargin.data.preparation import Preparation, shift_of
 from maxmargin.data.reduction import PassStoppedError
-from maxmargin.errors import DataError, ParameterError
+from maxmargin.errors import DataError, ParameterError, StoppedWhileReadingError
 from maxmargin.loop.interrupts import noticed
 from maxmargin.loop.stopping import Limits
 from maxmargin.results import Result
@@ -26,7 +26,7 @@ from maxmargin.training.blame import reason_of
 from maxmargin.training.by_passes import PassTask, fit_by_passes, path_by_passes, stop_of
 from maxmargin.training.pass_succession import PassSuccession
 
-WITHOUT_MATRIX = "lbfgs", "gradient_descent"  # solvers by passes that build no matrix
+WITHOUT_MATRIX = "lbfgs", "gradient_descent", "cocoa"  # solvers by passes that build no matrix
 MATRICES = 5  # matrices of the features in memory at once: of this round and the next, a copy, its factors, a block's
 
 
@@ -69,7 +69,7 @@ def task_of_files(settings: Settings, files: Files, name: str, why: str, limits:
     left = limits.after(time.perf_counter() - began)
     task = PassTask(
         rows, settings, left, method, why, identity, centre, described, problems_at_once(facts.d, name, files.budget),
-        lambda: {"passes": rows.passes}, None if why == ASKED else PassSuccession(), files.budget,
+        lambda: {"passes": rows.passes}, None if why == ASKED or name == "cocoa" else PassSuccession(), files.budget,
     )  # fmt: skip
     return task, rows
 
@@ -89,7 +89,9 @@ def surveyed(settings: Settings, files: Files, limits: Limits, began: float) -> 
         try:
             rows.survey(np.random.default_rng([int(settings.seed), 2]), stop)
         except PassStoppedError:
-            raise DataError(f"{source.name}: stopped before all rows were read once: give it more time") from None
+            raise StoppedWhileReadingError(
+                f"{source.name}: stopped before all rows were read once: give it more time", interrupt.is_set()
+            ) from None
     if rows.weights is not None and len(rows.weights) != rows.facts.n:
         raise DataError(f"weights hold {len(rows.weights)} numbers, and the files {rows.facts.n} rows: give one each")
     return rows

@@ -65,10 +65,13 @@ def trained(rows: ClusterRows, settings: Settings, began: float) -> Result:
 
 def task_of(rows: ClusterRows, settings: Settings, began: float) -> PassTask:
     """Return the task of rows that are on the workers."""
+    rows.threads = settings.thread_count
     name, why = choose_on_cluster(rows, settings)
     method = find_pass_solver(name, settings.options)
     described = {"partitions": rows.origin.count, "workers": len({actor.worker for actor in rows.actors})}
-    identity = {"partitions": [one.n for one in rows.partition_facts], "squares": rows.facts.squares}
+    if column := getattr(rows.origin, "weights_column", None):
+        described["weights_column"] = column
+    identity = {"partitions": [one.n for one in rows.partition_facts], "squares": f"{rows.facts.squares:.8e}"}
     left = settings.limits.after(time.perf_counter() - began)
     return PassTask(
         rows, settings, left, method, why, identity, described=described,

@@ -59,10 +59,13 @@ def calibrated(problem: PassProblem, run: Run, at_once: int) -> tuple[np.ndarray
         return None, outcomes
     for (k, fold), outcome in zip(fits, outcomes, strict=True):
         v[k, fold, :-1], v[k, fold, -1] = outcome.w, outcome.b
-    rows.reduce([ScoreHeldOut(classes, v[k], f"held out {k}") for k in range(len(places))], problem.stop)
-    numbers = rows.vector(CLASS_NUMBERS)
-    found = [fitted(rows, numbers, f"held out {k}", side) for k, side in enumerate(places)]
-    return np.array(found), outcomes
+    problem.forget_lost()
+    while True:
+        rows.reduce([ScoreHeldOut(classes, v[k], f"held out {k}") for k in range(len(places))], problem.stop)
+        numbers = rows.vector(CLASS_NUMBERS)
+        found = [fitted(rows, numbers, f"held out {k}", side) for k, side in enumerate(places)]
+        if not problem.forget_lost():  # else a worker was lost meanwhile, with its decision values
+            return np.array(found), outcomes
 
 
 def solved(problem: PassProblem, fits: list[tuple[int, int]], run: Run, at_once: int) -> list[Outcome]:

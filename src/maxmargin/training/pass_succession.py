@@ -23,10 +23,12 @@ LEAST_BEFORE_END = 300.0  # passes before a run may end for that reason
 
 
 def by_newton_steps(n: float, d: int, smooth: bool) -> str:
-    """Return the solver that takes Newton steps by passes."""
+    """Return the solver that takes Newton steps by passes; for hinge with too many features for a matrix, cocoa."""
     if smooth:
         return "newton"
-    return "interior_point" if n <= ROWS_PER_FEATURE * d and d <= LARGEST_MATRIX else "second_order"
+    if d > LARGEST_MATRIX:
+        return "cocoa"
+    return "interior_point" if n <= ROWS_PER_FEATURE * d else "second_order"
 
 
 @dataclass(frozen=True)

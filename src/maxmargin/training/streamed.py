@@ -20,7 +20,7 @@ from maxmargin.data.rows import count_columns
 from maxmargin.data.source import Facts, Source
 from maxmargin.data.tables.block_file import convert
 from maxmargin.data.tables.source import TableSource
-from maxmargin.errors import DataError, RefusedError
+from maxmargin.errors import DataError, RefusedError, StoppedWhileReadingError
 from maxmargin.loop.checkpoint import KIND, check_own, identity_in
 from maxmargin.loop.interrupts import noticed, postponed, sharing
 from maxmargin.loop.outcome import Outcome
@@ -90,7 +90,11 @@ def reached_by_passes(settings: Settings, files: Files) -> str | None:
         return None
     identity = identity_in(path)
     solver = next((name for name, one in PASS_SOLVERS.items() if identity.get("solver") == repr(one)), None)
-    return solver if solver and identity.get("file") == files.identity else None
+    wanted = {
+        "file": files.identity, "loss": settings.loss, "C": settings.penalty(identity.get("n", 1)),
+        "bias": settings.bias, "bias_scale": float(settings.bias_scale), "seed": int(settings.seed),
+    }  # fmt: skip
+    return solver if solver and all(identity.get(name) == value for name, value in wanted.items()) else None
 
 
 def why_gone_on(first: str, name: str) -> str:
@@ -108,15 +112,26 @@ def goes_on_with(settings: Settings, files: Files, name: str) -> str | None:
 
 def gone_on_by_passes(settings: Settings, files: Files, result: Result, name: str) -> Result:
     """Go on by passes from the model of dual steps. Its checkpoint replaces that of the dual steps, if there is one."""
-    warm, path = result if len(result.parts) == 1 else None, settings.keeping.checkpoint
-    kept = path if path is not None and path.is_file() else None
-    rest = settings.changed(checkpoint=kept, resume=False, force=True, options=None, warm=warm)
-    why = why_gone_on(result.solver, name)
-    found = fit_files_by_passes(rest, files, name, why, settings.limits.after(result.seconds))
+    warm = result if len(result.parts) == 1 else None
+    rest = settings.changed(resume=False, force=True, options=None, warm=warm)
+    why, left = why_gone_on(result.solver, name), settings.limits.after(result.seconds)
+    try:
+        found = fit_files_by_passes(rest, files, name, why, left)
+    except StoppedWhileReadingError as error:
+        return stopped(result, Status.INTERRUPTED if error.interrupted else Status.TIME_LIMIT)
+    if found.status in (Status.INTERRUPTED, Status.TIME_LIMIT) and found.certificate.gap > result.certificate.gap:
+        return stopped(result, found.status)
     found.seconds, found.epochs = found.seconds + result.seconds, found.epochs + result.epochs
     found.history = [*result.history, *found.history]
     found.model.training["passes"] += result.model.training["passes"]
     return found
+
+
+def stopped(result: Result, status: Status) -> Result:
+    """Return the result of the dual steps, with the status of a run that was stopped after them."""
+    result.status = status
+    result.model.training["status"] = status.value
+    return result
 
 
 def fit_by_dual_steps(settings: Settings, files: Files, name: str) -> Result:

@@ -38,7 +38,7 @@ class PassSolver:
         """Start at w = 0, or at the point `warm`; the first call of `advance` moves to the optimum of a sample."""
         v = np.zeros(problem.d + 1)
         if warm is not None and warm.w is not None:
-            v[: len(warm.w)], v[-1] = warm.w, warm.b
+            v[: len(warm.w)], v[-1] = warm.w, 0.0 if problem.bias == "none" else warm.b
         state: PassState = self.state_type(v)
         return state
 
@@ -92,6 +92,8 @@ class PassSolver:
         v = arrays["v"]
         if v.dtype != np.float64 or v.shape != (problem.d + 1,) or not np.all(np.isfinite(v)):
             raise ValueError(f"v has the type {v.dtype} and the shape {v.shape}, or is not finite")
+        if problem.bias == "none" and v[-1] != 0.0:
+            raise ValueError(f"v has the bias {v[-1]}, and this problem has none")
         state: PassState = self.state_type(v)
         if numbers["begun"]:
             self.accept(problem, state, problem.evaluate(v, **self.evaluated(problem)))

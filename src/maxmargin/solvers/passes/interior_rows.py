@@ -12,7 +12,7 @@ minimum in a histogram of lengths; the least length in it is the least of all, r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Inside(NamedTuple):
     surplus: np.ndarray
     shortfall: np.ndarray
 
-    def after(self, step: Inside, t: float) -> Inside:
+    def after(self, step: Inside, t: Any) -> Inside:
         """Return the point after t times a step."""
         return Inside(*(value + t * change for value, change in zip(self, step, strict=True)))
 
@@ -84,10 +84,14 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowsInside:
-    """The point on the rows of one part whose box is more than {0}, at v; `some` are the numbers of these rows."""
+    """The point on the rows of one part whose box is more than {0}, at v; `some` are the numbers of these rows.
+
+    `new` says which of them had no point, at the start or on a new worker, and have been placed.
+    """
 
     part: Part
     some: np.ndarray
+    new: np.ndarray
     y: np.ndarray
     margins: np.ndarray
     at: Inside
@@ -133,7 +137,7 @@ def rows_inside(problem: TwoClasses, part: Part, names: Names, v: np.ndarray) ->
     new = np.any([value == 0.0 for value in stored], axis=0) | (stored[0] > C[some])
     fresh = placed(C[some], margins[some])
     at = Inside(*(np.where(new, begun, value) for begun, value in zip(fresh, stored, strict=True)))
-    return RowsInside(part, some, y[some], margins[some], at)
+    return RowsInside(part, some, new, y[some], margins[some], at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,11 +234,17 @@ class MoveInside(Evaluate):
         weighted_gram(part.rows, size - 1, inside.whole(h), totals[5])
 
     def move(self, part: Part) -> None:
-        """Write the new point of the rows of one part; α + (C − α) = C is restored from the smaller of both."""
+        """Write the new point of the rows of one part; α + (C − α) = C is restored from the smaller of both.
+
+        Rows that have just been placed on a new worker stay there: the length of the step was found without them.
+        """
         inside = rows_inside(self.problem, part, self.names, self.v if self.before is None else self.before)
-        at = inside.at if self.moved is None else inside.at.after(inside.corrector(self.moved), self.length)
+        at = inside.at
+        if self.moved is not None:
+            at = at.after(inside.corrector(self.moved), np.where(inside.new, 0.0, self.length))
         C, low = self.problem.strengths(part)[inside.some], at.alpha < at.room
         alpha, room = np.where(low, at.alpha, C - at.room), np.where(low, C - at.alpha, at.room)
+        alpha, room = np.clip(alpha, 0.0, C), np.clip(room, 0.0, C)
         for name, value in zip(self.others, (alpha * inside.y, room, at.surplus, at.shortfall), strict=True):
             part.vectors[name][:] = inside.whole(value)
 

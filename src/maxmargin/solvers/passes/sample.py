@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,8 @@ class Start(NamedTuple):
 
 def start_on_sample(problem: PassProblem, rng: np.random.Generator) -> Start:
     """Return the optimum of a sample, with C scaled up as if it were all rows; 0 if it has one class only."""
-    start = on_sample(problem, rng)
+    with getattr(problem.rows, "alone", nullcontext()):
+        start = on_sample(problem, rng)
     if (release := getattr(problem.rows, "release_sample", None)) is not None:
         release()
     return start
