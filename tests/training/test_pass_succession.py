@@ -15,7 +15,7 @@ from maxmargin.training.pass_succession import PassSuccession, by_newton_steps
 @pytest.mark.parametrize(
     ("n", "d", "smooth", "name"),
     [(2600, 500, False, "interior_point"), (100_000, 20, False, "second_order"), (10, 5, True, "newton"),
-     (10, 5000, False, "second_order")],
+     (10, 5000, False, "cocoa")],
 )  # fmt: skip
 def test_few_rows_for_each_feature_take_interior_point(n, d, smooth, name):
     assert by_newton_steps(n, d, smooth) == name

@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin.data.passes import scores
 from maxmargin.data.reduction import PassStoppedError
+from maxmargin.data.rows import count_rows
 from maxmargin.problems.by_passes import PassProblem
 from maxmargin.problems.certificate import Certified, certify
 from maxmargin.problems.linear import Problem
@@ -19,6 +20,7 @@ from maxmargin.solvers.primal.newton import Newton
 from maxmargin.solvers.primal.second_order import SecondOrder
 
 SAMPLE_ROWS = 200_000  # most rows of a sample
+ENOUGH_ROWS = 0.5  # part of all rows from which on a sample with fewer rows than features is of use: 20news
 SAMPLE_GAP = 1e-3  # relative gap at which training on the sample stops
 SAMPLE_STEPS = 40  # most steps on the sample
 ROWS_PER_FEATURE = 50  # up to this many rows for each feature, second_order needs many more steps than interior_point
@@ -41,8 +43,13 @@ def start_on_sample(problem: PassProblem, rng: np.random.Generator) -> Start:
 
 
 def on_sample(problem: PassProblem, rng: np.random.Generator) -> Start:
-    """Return the optimum of a sample."""
+    """Return the optimum of a sample; 0 if it says little about the other rows, with fewer rows than features."""
+    nothing = Start(np.zeros(problem.d + 1), np.zeros(0))
+    if min(SAMPLE_ROWS, problem.n) < (enough := min(problem.d, ENOUGH_ROWS * problem.n)):
+        return nothing
     part = problem.rows.sample(SAMPLE_ROWS, rng)
+    if count_rows(part.rows) < enough:
+        return nothing
     y, C = problem.on_sample(part)
     if not (np.any(C[y > 0]) and np.any(C[y < 0])):
         return Start(np.zeros(problem.d + 1), np.zeros(len(y)))
