@@ -112,8 +112,9 @@ def goes_on_with(settings: Settings, files: Files, name: str) -> str | None:
 
 def gone_on_by_passes(settings: Settings, files: Files, result: Result, name: str) -> Result:
     """Go on by passes from the model of dual steps. Its checkpoint replaces that of the dual steps, if there is one."""
-    warm = result if len(result.parts) == 1 else None
-    rest = settings.changed(resume=False, force=True, options=None, warm=warm)
+    warm, path = result if len(result.parts) == 1 else None, settings.keeping.checkpoint
+    kept = path if path is None or path.is_file() or not path.exists() else None  # a device could not be written
+    rest = settings.changed(checkpoint=kept, resume=False, force=True, options=None, warm=warm)
     why, left = why_gone_on(result.solver, name), settings.limits.after(result.seconds)
     try:
         found = fit_files_by_passes(rest, files, name, why, left)
