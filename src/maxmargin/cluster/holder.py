@@ -119,7 +119,7 @@ class Holder:
         """Return the sum of a round."""
         if self.held.round != round_number:
             return Reply({}, {}, {}, LookupError(f"round {round_number} is not here"))
-        return Reply({}, {}, packed_nodes(self.held.nodes if self.held.sum is None else self.held.sum))
+        return Reply({}, {}, packed_nodes(own_sum(self.held)))
 
     def facts(self, turn: int, numbers: Sequence[int]) -> Reply:
         """Return the sizes of each partition and whether it is sparse, or its fault."""

@@ -239,8 +239,10 @@ class Loop:
 
         Interior points come from far outside: their dual objective rises for many steps before it exceeds 0.
         """
-        earlier = [one.certificate.gap for one in self.run.history[self.run.first_record :]]
-        return record.best.dual <= 0.0 and record.certificate.gap < (1.0 - least) * min(earlier, default=np.inf)
+        if record.best.dual > 0.0:
+            return False
+        earlier = (one.certificate.gap for one in self.run.history[self.run.first_record :])
+        return bool(record.certificate.gap < (1.0 - least) * min(earlier, default=np.inf))
 
     def slow(self) -> Status | None:
         """Return STALLED if the gap shrinks so slowly that another solver should go on, or the run should end."""

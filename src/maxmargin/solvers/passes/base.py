@@ -63,7 +63,9 @@ class PassSolver:
         gap = at.slack + gap_of_gradient(problem.regulariser.r, problem.gradient(at))
         state.estimate = gap / max(problem.value(at), 1e-300)
 
-    def move(self, problem: PassProblem, state: PassState, step: np.ndarray, enough: float = np.inf) -> Status | None:
+    def move(
+        self, problem: PassProblem, state: PassState, step: np.ndarray, enough: float | None = None
+    ) -> Status | None:
         """Take the step if the slope is small after it, else one of a better length. Returns STALLED if P rises.
 
         A step that is too long is also taken if P falls by the part `enough` of what the slope at its start promises:

@@ -26,9 +26,8 @@ from maxmargin.solvers.takes import SMOOTH_LOSSES, Takes
 from maxmargin.status import Status
 
 LARGEST_MATRIX = 4000  # most features for which the matrix is built: 128 MB of float64
-ENOUGH = (
-    0.1  # decrease of P, as a part of that of its slope, for a whole step: passes on mnist 62 -> 46, kddcup99 18 -> 15
-)
+# Decrease of P, as a part of what its slope promises, for a whole step: passes on mnist 62 -> 46, kddcup99 18 -> 15.
+ENOUGH = 0.1
 FREE_RIDGE = 1e-12  # ridge of a free bias relative to its curvature, so that the matrix is positive definite
 
 
