@@ -21,6 +21,7 @@ from typing import NamedTuple
 from maxmargin.data.gram import suits_blas
 from maxmargin.data.rows import Dense
 from maxmargin.problems.linear import Problem
+from maxmargin.problems.losses import Loss
 from maxmargin.solvers.parts.newton_direction import small_enough
 from maxmargin.solvers.parts.newton_system import LARGEST_MATRIX
 
@@ -97,15 +98,19 @@ def dual_coordinate(problem: Problem) -> Cost:
     """Return the cost of dual coordinate descent."""
     n, d, nnz = problem.n, max(problem.d, 1), problem.nnz
     strict = problem.loss.strictly_convex
-    name = "logistic" if strict else "squared_hinge" if problem.loss.smooth else "hinge"
-    first, growth, power = DUAL_EPOCHS[name]
     epoch = n * (VISIT + VISIT_ENTROPY * strict) + nnz * VALUE
     if nnz * BYTES[is_dense(problem)] > CACHE_BYTES:
         epoch += n * FAR_VISIT + nnz * FAR_VALUE * (not is_dense(problem))
     steep = steepness(problem)
-    if_separable = min(steep, STEEP_ENOUGH * (n / d) ** 2)
-    most = 0.0 if d >= n else first + growth * steep**power
-    return Cost(epoch, first + growth * if_separable**power, steady=True, most=most)
+    most = 0.0 if d >= n else dual_epochs(problem.loss, steep)
+    return Cost(epoch, dual_epochs(problem.loss, min(steep, STEEP_ENOUGH * (n / d) ** 2)), steady=True, most=most)
+
+
+def dual_epochs(loss: Loss, steepness: float) -> float:
+    """Return the epochs of dual coordinate descent."""
+    name = "logistic" if loss.strictly_convex else "squared_hinge" if loss.smooth else "hinge"
+    first, growth, power = DUAL_EPOCHS[name]
+    return float(first + growth * steepness**power)
 
 
 def dual_pairs(problem: Problem) -> Cost:

@@ -53,6 +53,20 @@ class Run:
         )  # fmt: skip
 
 
+class SharedRun(Run):
+    """A Run whose problems share the passes over the rows, and tell each other when they end or fail."""
+
+    def solve(self, problem: Any, warm: Point | None = None) -> Outcome:
+        """Solve one problem, from `warm` if given."""
+        try:
+            return super().solve(problem, warm)
+        except BaseException:
+            problem.fail()
+            raise
+        finally:
+            problem.leave()
+
+
 def solve_all(
     problems: Iterable[Any],
     count: int,
@@ -74,8 +88,10 @@ def solve_all(
 
     def solve_next(_: int) -> None:
         with lock:
-            part, problem = next(waiting)
-            limits = next(shares)
+            following, limits = next(waiting, None), next(shares)
+        if following is None:  # another thread got an error instead of a problem
+            return
+        part, problem = following
         if limits.max_seconds is not None:
             limits = replace(limits, max_seconds=limits.max_seconds * min(workers, count - part))
         keeping = own_file(run.keeping, part, count)
@@ -86,7 +102,7 @@ def solve_all(
         outcomes[part] = outcome if kept is None else kept(part, problem, outcome)
 
     with blas_on_one_thread:
-        on_threads(workers, solve_next, range(count))
+        on_threads(workers, solve_next, range(count), at_once=isinstance(run, SharedRun))
     return outcomes
 
 

@@ -21,7 +21,10 @@ iris = load_iris(return_X_y=True)
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("make", [nu_svr, nu_svc])
 def test_newton_steps_keep_the_sums_of_both_groups(make, seed):
-    """Sums that drift make β infeasible, and a run that asks for a smaller gap would never end."""
+    """Sums that drift make β infeasible, and a run that asks for a smaller gap would never end.
+
+    20,000 steps may each add the rounding of one β of 180, at most 1.5e-14.
+    """
     own = np.random.default_rng(seed)
     X, C = own.normal(size=(9, 1)), np.full(9, 180.0)
     y = np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
@@ -31,7 +34,7 @@ def test_newton_steps_keep_the_sums_of_both_groups(make, seed):
     state.target = 0.0
     moved(arrays_of(problem), state, 20_000)
     for g, wanted in enumerate(formulation.sums):
-        assert np.sum(state.beta[formulation.group == g]) == pytest.approx(wanted, rel=1e-13)
+        assert np.sum(state.beta[formulation.group == g]) == pytest.approx(wanted, rel=1e-12)
 
 
 @pytest.mark.parametrize("gamma", [1e-9, 1e-5, 1e-1, 1e3])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.block_order import expected
 from maxmargin.data.folds import ROW_NUMBERS
 from maxmargin.data.memory_rows import facts_of
 from maxmargin.data.pick import pick
@@ -23,7 +24,6 @@ from maxmargin.system.buffers import forget, reserved
 from maxmargin.system.spill_file import in_file
 from maxmargin.system.threads import in_order, on_threads
 
-AHEAD = 3  # Blocks that the operating system is asked to read ahead.
 VALUES_PER_BYTE = 0.25  # Most values of expanded rows in memory at once, for each byte of a block.
 LANE_SHARE = 0.125  # Part of the memory limit for the totals of all lanes: with larger totals there is one lane.
 COPIED_AT_ONCE = 1 << 16  # Numbers of a vector that are copied at once: it may be in a file.
@@ -183,7 +183,7 @@ class FileRows:
         """Parse and add up every count-th block on a thread of its own."""
 
         def run(lane: int) -> None:
-            for place in self.expected(self.places[lane::count]):
+            for place in expected(self.source, self.places[lane::count]):
                 add(lane, self.source.block_at(place))
 
         on_threads(count, run, range(count))
@@ -192,7 +192,7 @@ class FileRows:
         """Yield all blocks in order; where blocks can be read in any order, other threads parse ahead."""
         if self.places and self.source.any_order:
             helpers = self.budget.parsers(self.threads) if self.threads > 1 else 0
-            with closing(in_order(self.source.block_at, self.expected(self.places), helpers)) as found:
+            with closing(in_order(self.source.block_at, expected(self.source, self.places), helpers)) as found:
                 for _, block in found:
                     yield block
             return
@@ -221,13 +221,6 @@ class FileRows:
             if self.weights is not None:
                 weights = self.weights[own]
             yield Part(rows, block.labels[piece], weights, {name: self.vectors[name][own] for name in names}, first)
-
-    def expected(self, places: Sequence[Place]) -> Iterator[Place]:
-        """Yield the places in order, and ask the operating system to read the bytes of later ones ahead."""
-        for number, place in enumerate(places):
-            for soon in places[number + AHEAD : number + AHEAD + 1]:
-                self.source.expect(soon)
-            yield place
 
     def zeros(self) -> np.ndarray:
         """Return a vector of zeros with one entry a row, in memory or, if that is too small, in a file."""

@@ -33,7 +33,7 @@ class PassEnd(NamedTuple):
     rows: int
 
 
-Passes = Callable[[], Generator[Block | PassEnd]]
+Passes = Callable[[], Generator[Block | PassEnd | None]]
 
 
 class InlineReader:
@@ -49,7 +49,7 @@ class InlineReader:
         self.items.close()
 
     def bring(self, wait: bool) -> Block | PassEnd | None:
-        """Return the next block, or the end of the pass."""
+        """Return the next block, or the end of the pass; None if a shared reader has not read it yet."""
         return next(self.items)
 
     def go_on(self) -> None:
@@ -61,7 +61,7 @@ class ReaderThread:
 
     def __init__(self, passes: Passes) -> None:
         self.passes, self.stop, self.next_pass = passes, Event(), Event()
-        self.queue: Queue[Block | PassEnd | BaseException] = Queue(WAITING)
+        self.queue: Queue[Block | PassEnd | BaseException | None] = Queue(WAITING)
         self.thread = Thread(target=self.run, name="maxmargin-reader", daemon=True)
 
     def __enter__(self) -> ReaderThread:
@@ -86,7 +86,7 @@ class ReaderThread:
         except BaseException as error:
             self.put(error)
 
-    def put(self, item: Block | PassEnd | BaseException) -> None:
+    def put(self, item: Block | PassEnd | BaseException | None) -> None:
         """Put an item into the queue as soon as there is room, unless `stop` is set."""
         while not self.stop.is_set():
             try:

@@ -3,23 +3,25 @@
 A reader reads and parses rows, adds them to the sums of the certificate, and passes blocks of rows to the solver. It
 takes turns with the solver, or runs on its own thread. At the end of a pass the certificate is complete. The reader
 waits for the next offered point, then the next pass begins. If the solver waits for rows during much of a pass, other
-threads parse ahead.
+threads parse ahead. Several classes share one reader of the rows (data/shared_reader.py).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
+from maxmargin.data.block_order import ShuffledBlocks
 from maxmargin.data.far_columns import Shift
 from maxmargin.data.reader import Block, InlineReader, PassEnd, ReaderThread
 from maxmargin.data.rows import count_columns
-from maxmargin.data.source import Place, RowBlock
+from maxmargin.data.shared_reader import NotReadyError, SharedReader, Subscription
+from maxmargin.data.source import RowBlock
 from maxmargin.errors import FileError
 from maxmargin.problems.certificate import Certificate, Certified, Point
 from maxmargin.problems.streamed import NARROWER, WIDTH, Streamed, StreamedCertificate, TwoSides
@@ -27,10 +29,8 @@ from maxmargin.system.budget import Budget
 from maxmargin.system.buffers import release, reserved
 from maxmargin.system.rounding import LOSS, gamma
 from maxmargin.system.spill_file import SpillFile
-from maxmargin.system.threads import in_order
 
 STARVED = 0.25  # if the solver waits for rows longer than this fraction of a pass, other threads parse ahead
-AHEAD = 3  # blocks that the operating system is asked to read ahead
 PIECES = 0.25  # most values of expanded rows in memory at once, per byte of a block
 NARROWEST = 1e-12  # smallest distance of the outermost b that is tried
 NOTHING = np.zeros(0)
@@ -62,18 +62,26 @@ class Stream:
     convex = zero_is_feasible = True
 
     def __init__(
-        self, problem: Streamed, budget: Budget, sides: TwoSides, *, threads: int = 1, in_turns: bool = False
+        self,
+        problem: Streamed,
+        budget: Budget,
+        sides: TwoSides,
+        *,
+        threads: int = 1,
+        in_turns: bool = False,
+        shared: SharedReader | None = None,
     ) -> None:
         self.described, self.budget, self.sides = problem, budget, sides
+        self.subscription, self.waits = Subscription(shared) if shared else None, True
         self.in_turns = threads == 1 or in_turns
-        self.helpers, self.parsers = 0, 0 if self.in_turns else budget.parsers(threads)
+        self.parsers = 0 if self.in_turns else budget.parsers(threads)
         self.state: Met | None = None
         self.point, self.sums = (reserved(budget.total // 8, np.float64, budget.huge) for _ in range(2))
         self.offered: StreamedCertificate | None = None  # None in the first pass, whose point is w = 0
         self.answer: Certified | None = None
         self.kept, self.width, self.b = SpillFile(), WIDTH, 0.0
         self.reader: InlineReader | ReaderThread | None = None
-        self.places, self.shuffles = list[Place](), np.random.default_rng()
+        self.shuffled = ShuffledBlocks(self.source, np.random.default_rng())
         self.passes = self.read_bytes = self.nnz = self.input_d = 0
         self.proved = False  # whether a pass has certified a point of the solver
         self.idle, self.pass_began = 0.0, time.perf_counter()
@@ -120,9 +128,10 @@ class Stream:
     @contextmanager
     def opened(self, seed: int) -> Iterator[None]:
         """Run the reader while the context is open; the seed determines the order of blocks."""
-        self.shuffles = np.random.default_rng([seed, 1])
+        self.shuffled.rng = np.random.default_rng([seed, 1])
         self.pass_began = time.perf_counter()
-        reader = InlineReader(self.all_passes) if self.in_turns else ReaderThread(self.all_passes)
+        alone = self.in_turns or self.subscription is not None
+        reader = InlineReader(self.all_passes) if alone else ReaderThread(self.all_passes)
         with reader:
             self.reader = reader
             yield
@@ -131,6 +140,16 @@ class Stream:
     def close(self) -> None:
         """Close the file of the best w."""
         self.kept.close()
+
+    def leave(self) -> None:
+        """Tell the other problems of a shared reader that this one is solved."""
+        if self.subscription is not None:
+            self.subscription.leave()
+
+    def fail(self) -> None:
+        """Tell the other problems of a shared reader that this one has failed: they end, too."""
+        if self.subscription is not None:
+            self.subscription.reader.end()
 
     def shifted_by(self, shift: Shift | None) -> None:
         """Set the shift of columns for the following rows."""
@@ -141,13 +160,20 @@ class Stream:
     def read(self, wait: bool) -> Block | PassEnd | None:
         """Return the next block or the end of a pass; None if nothing is ready and `wait` is false."""
         assert self.reader is not None
+        self.waits = wait
         return self.reader.bring(wait)
 
-    def all_passes(self) -> Generator[Block | PassEnd]:
-        """Yield the blocks of all passes, and add their rows to the certificate. Runs in the reader."""
+    def all_passes(self) -> Generator[Block | PassEnd | None]:
+        """Yield the blocks of all passes, and add their rows to the certificate. Runs in the reader.
+
+        With a shared reader, None says that the next block has not been read yet.
+        """
         while True:
             rows, offered = 0, self.offered
             for block in self.blocks():
+                if block is None:
+                    yield None
+                    continue
                 signs = self.sides.signs(block.labels, block.first)
                 self.input_d = max(self.input_d, count_columns(block.rows))
                 for part, longer in self.described.parts(block.rows, self.most):
@@ -161,36 +187,26 @@ class Stream:
                     yield Block(longer, y, first, block.read)
             yield PassEnd(rows)
 
-    def blocks(self) -> Iterator[RowBlock]:
-        """Yield the blocks of a pass, in a new random order if the file allows it and their positions are known."""
-        source = self.source
-        places = self.places or source.places
-        if places is not None and source.any_order:
-            source.check()
-            order = [places[number] for number in self.shuffles.permutation(len(places))]
-            with closing(in_order(source.block_at, self.expected(order), self.helpers)) as found:
-                for done, (_, block) in enumerate(found, 1):
-                    yield block._replace(read=source.size * done // len(places))
-            source.check()
+    def blocks(self) -> Iterator[RowBlock | None]:
+        """Yield the blocks of a pass. With a shared reader, None says that the next block has not been read yet."""
+        if self.subscription is None:
+            yield from self.shuffled.blocks()
             return
-        places = []
-        for block in source.blocks():
-            places.append(block.place)
+        while True:
+            try:
+                block = self.subscription.next(self.waits)
+            except NotReadyError:
+                yield None
+                continue
+            if block is None:
+                return
             yield block
-        self.places = places
-
-    def expected(self, order: list[Place]) -> Iterator[Place]:
-        """Yield the places in order, and ask the operating system to read the bytes of later ones ahead."""
-        for number, place in enumerate(order):
-            for soon in order[number + AHEAD : number + AHEAD + 1]:
-                self.source.expect(soon)
-            yield place
 
     def end_pass(self, end: PassEnd) -> None:
         """Finish a pass: compute the certificate of the offered point, and decide whether other threads parse ahead."""
         now = time.perf_counter()
         if self.idle > STARVED * (now - self.pass_began):
-            self.helpers = self.parsers
+            self.shuffled.helpers = self.parsers
         self.idle, self.pass_began = 0.0, now
         self.passes += 1
         self.sides.check_both()

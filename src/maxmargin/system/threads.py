@@ -8,7 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -146,8 +146,11 @@ def blas_on(threads: int) -> Iterator[None]:
         yield
 
 
-def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) -> None:
-    """Call work(item) for each item on `threads` threads, including this one. A free thread takes the next item."""
+def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int], *, at_once: bool = False) -> None:
+    """Call work(item) for each item on `threads` threads, including this one. A free thread takes the next item.
+
+    Threads are shared with other calls, and may start late; with `at_once` they are new, since items wait for others.
+    """
     if threads == 1 or len(items) <= 1:
         for item in items:
             work(item)
@@ -166,15 +169,16 @@ def on_threads(threads: int, work: Callable[[int], None], items: Sequence[int]) 
                 waiting.clear()  # an error or Ctrl-C: all threads stop
                 raise
 
-    others = [pool(threads).submit(share) for _ in range(min(threads, len(items)) - 1)]
-    try:
-        share()
-    finally:
-        begun = [other for other in others if not other.cancel()]
-        others.clear()
-        wait_for(begun)
-    for other in begun:
-        other.result()
+    with ThreadPoolExecutor(threads) if at_once else nullcontext(pool(threads)) as shared:
+        others = [shared.submit(share) for _ in range(min(threads, len(items)) - 1)]
+        try:
+            share()
+        finally:
+            begun = [other for other in others if not other.cancel()]
+            others.clear()
+            wait_for(begun)
+        for other in begun:
+            other.result()
 
 
 def in_turn(function: Callable[[A], B]) -> Callable[[A], B]:

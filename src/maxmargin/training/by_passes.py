@@ -22,7 +22,7 @@ from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.stopping import Limits
 from maxmargin.loop.succession import Succession
 from maxmargin.models.linear import LinearModel
-from maxmargin.multiclass import Run, solve_all
+from maxmargin.multiclass import SharedRun, solve_all
 from maxmargin.problems.by_passes import PassProblem
 from maxmargin.problems.certificate import Point, summed
 from maxmargin.problems.evaluation import TwoClasses
@@ -94,7 +94,7 @@ def fit_group(task: PassTask, Cs: Sequence[float], warm: Result | None, interrup
         left = task.limits.after(time.perf_counter() - began, part=1.0 / (len(results) - number))
         stop = stop_of(left, interrupt, time.perf_counter())
         problem = posed(task, task.rows, result.model.training["C"], task.rows.facts.classes, stop)
-        run = PassRun(task.method, left, int(settings.seed), settings.callback, interrupt, succession=task.succession)
+        run = SharedRun(task.method, left, int(settings.seed), settings.callback, interrupt, succession=task.succession)
         calibrate(result, problem, run, task.at_once, interrupt)
         result.model.training.update(task.counted())
     return results
@@ -118,7 +118,7 @@ def fit_together(task: PassTask, Cs: Sequence[float], warm: Result | None, inter
     posed_for = {C: posed(task, rows, C, classes, stop) for C in Cs}
     problems = [named(posed_for[C], label, (len(positive), len(Cs))) for C in Cs for label in positive]
     problems = [replace(problem, slot=str(number)) for number, problem in enumerate(problems)]
-    run = PassRun(
+    run = SharedRun(
         task.method,
         task.limits,
         int(settings.seed),
@@ -137,20 +137,6 @@ def fit_together(task: PassTask, Cs: Sequence[float], warm: Result | None, inter
         for result in results:
             result.seconds = max(time.perf_counter() - began, *(part.seconds for part in parts))
     return results
-
-
-class PassRun(Run):
-    """A Run whose problems tell the others of the same passes when they end or fail."""
-
-    def solve(self, problem: Any, warm: Point | None = None) -> Outcome:
-        """Solve one problem, from `warm` if given."""
-        try:
-            return super().solve(problem, warm)
-        except BaseException:
-            problem.fail()
-            raise
-        finally:
-            problem.leave()
 
 
 def posed(task: PassTask, rows: Any, C: float, classes: np.ndarray, stop: Callable[[], bool]) -> PassProblem:

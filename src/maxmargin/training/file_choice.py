@@ -1,7 +1,8 @@
-"""solver="auto" for files that do not fit in memory: dual cached loops, or Newton-type steps by passes.
+"""solver="auto" for files that do not fit in memory: the solver with the least estimated time.
 
 Dual steps need about C ‖x‖² epochs: few where columns are scaled, hopelessly many where they are raw. Newton-type steps
-need 5 to 30 passes whatever the scale, but each computes a matrix of d × d numbers, at about nnz² / n products.
+need 5 to 60 passes whatever the scale, but each computes a matrix of d × d numbers, at about nnz² / n products.
+benchmarks/results/choices_from_disk.md holds the times of all solvers.
 """
 
 from __future__ import annotations
@@ -18,29 +19,19 @@ from maxmargin.data.rows import count_columns, count_rows, count_stored
 from maxmargin.problems.losses import find_loss
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers.passes.newton import LARGEST_MATRIX
-from maxmargin.training.file_passes import memory_for_matrices
-from maxmargin.training.pass_succession import by_newton_steps
+from maxmargin.training.file_passes import memory_for_matrices, problems_at_once
+from maxmargin.training.pass_costs import DECOMPRESS_VALUE, READ_ROW, READ_VALUE, PassCost, Place, Sizes, cost_of
+from maxmargin.training.pass_succession import BY_MATRIX
 
-SLOW_STEEPNESS = 300.0  # mean of C ‖x‖² above which dual cached loops are not tried
-MATRIX_SHARE = 1.0  # part of the memory that matrices may take
-NARROW_ROW = 60.0  # values of a row whose products for the matrix take about as long as reading the row
-CACHED_LOOPS = "a file that does not fit in memory: dual steps on cached rows while other rows are read"
-BY_PASSES = (
-    "a file that does not fit in memory, and values so large for this C that dual steps are slow: "
-    "Newton steps by passes over the file"
-)
-
-
-WEIGHTED = (
-    "a file that does not fit in memory, with weights, a warm start or probabilities: Newton steps by passes over the "
-    "file"
-)
-NARROW = (
-    "a file that does not fit in memory, a smooth loss and rows of few values: Newton steps by passes over the file"
-)
-SEVERAL_CLASSES = (
-    "a file that does not fit in memory, and more than two classes: Newton steps of all classes by the same passes"
-)
+FILE = "a file that does not fit in memory: "
+CACHED_LOOPS = FILE + "dual steps on cached rows while other rows are read have the least estimated cost"
+BY_PASSES = {
+    "newton": FILE + "Newton steps by passes over the file have the least estimated cost",
+    "second_order": FILE + "Newton steps by passes over the file have the least estimated cost",
+    "interior_point": FILE + "an interior-point method by passes over the file has the least estimated cost",
+    "lbfgs": FILE + "quasi-Newton steps by passes over the file have the least estimated cost",
+    "cocoa": FILE + "weights, a warm start or probabilities, and too many features for a matrix: dual steps by passes",
+}
 SEVERAL_C = "files that do not fit in memory, and several C: one step of each C for each pass"
 
 
@@ -60,28 +51,43 @@ class FirstRows(NamedTuple):
 def choose_for_files(settings: Settings, files: Files) -> tuple[str, str]:
     """Return the name of the solver and the reason."""
     first = first_rows(settings, files)
-    name = solver_by_passes(settings, files, first.n, first.d)
-    if needs_passes(settings):
-        return name or ("newton" if find_loss(settings.loss).smooth else "cocoa"), WEIGHTED
-    if name is None:
-        return "cached_loops", CACHED_LOOPS
-    if settings.penalty(max(int(first.n), 1)) * first.mean_square > SLOW_STEEPNESS:
-        return name, BY_PASSES
-    if find_loss(settings.loss).smooth and first.width <= NARROW_ROW:
-        return name, NARROW
-    if first.classes > 2 and first.classes * memory_for_matrices(first.d) <= MATRIX_SHARE * files.budget.total:
-        return name, SEVERAL_CLASSES
-    return "cached_loops", CACHED_LOOPS
+    costs = {name: cost_from_disk(name, settings, files, first) for name in candidates(settings, files, first)}
+    name = min(costs, key=lambda one: costs[one].total)
+    return name, BY_PASSES.get(name, CACHED_LOOPS)
+
+
+def candidates(settings: Settings, files: Files, first: FirstRows) -> list[str]:
+    """Return the solvers that take the rows within the memory limit; never none."""
+    smooth, several = find_loss(settings.loss).smooth, needs_passes(settings)
+    found = [] if several else ["cached_loops"]
+    if matrix_fits(first.d, files):
+        found += BY_MATRIX[smooth]
+    elif several and not smooth:
+        found += ["cocoa"]
+    if smooth and first.d > LARGEST_MATRIX:
+        found += ["newton"]
+    return [*found, "lbfgs"] if smooth else found
+
+
+def cost_from_disk(name: str, settings: Settings, files: Files, first: FirstRows) -> PassCost:
+    """Return the estimated cost of a solver."""
+    problems = first.classes if first.classes > 2 else 1
+    sizes, threads = Sizes(first.n, first.d, first.width, first.mean_square, problems), settings.thread_count
+    any_order = files.source.any_order
+    reading = READ_ROW + (READ_VALUE if any_order else READ_VALUE + DECOMPRESS_VALUE) * first.width
+    at_once = problems_at_once(first.d, name, files.budget)
+    place = Place(reading, threads if any_order else 1, threads, at_once=at_once)
+    return cost_of(name, sizes, place, settings.penalty(max(int(first.n), 1)), find_loss(settings.loss))
 
 
 def choose_for_path(settings: Settings, files: Files) -> tuple[str, str]:
     """Return the name of the solver for several C, and the reason: all C in the same passes if a solver can do that."""
     first = first_rows(settings, files)
-    if name := solver_by_passes(settings, files, first.n, first.d):
+    if name := by_newton_steps(settings, files, first):
         return name, SEVERAL_C
     if find_loss(settings.loss).smooth:
         return "lbfgs", SEVERAL_C
-    return ("cocoa", WEIGHTED) if needs_passes(settings) else ("cached_loops", CACHED_LOOPS)
+    return ("cocoa", SEVERAL_C) if needs_passes(settings) else ("cached_loops", CACHED_LOOPS)
 
 
 def needs_passes(settings: Settings) -> bool:
@@ -91,11 +97,17 @@ def needs_passes(settings: Settings) -> bool:
     )
 
 
-def solver_by_passes(settings: Settings, files: Files, n: float, d: int) -> str | None:
-    """Return the solver that takes Newton steps by passes; None if the matrices of one class do not fit in memory."""
-    if d > LARGEST_MATRIX or memory_for_matrices(d) > MATRIX_SHARE * files.budget.total:
+def by_newton_steps(settings: Settings, files: Files, first: FirstRows) -> str | None:
+    """Return the cheapest solver that takes Newton steps by passes; None if the matrices of one class do not fit."""
+    if not matrix_fits(first.d, files):
         return None
-    return by_newton_steps(n, d, find_loss(settings.loss).smooth)
+    names = BY_MATRIX[find_loss(settings.loss).smooth]
+    return min(names, key=lambda one: cost_from_disk(one, settings, files, first).total)
+
+
+def matrix_fits(d: int, files: Files) -> bool:
+    """Whether the matrices of one class fit in memory."""
+    return d <= LARGEST_MATRIX and memory_for_matrices(d) <= files.budget.total
 
 
 def first_rows(settings: Settings, files: Files) -> FirstRows:

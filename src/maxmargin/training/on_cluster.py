@@ -20,7 +20,7 @@ from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS, find_pass_solver
 from maxmargin.system.budget import half_of_free
 from maxmargin.training.by_passes import PassTask, check_finite_C, fit_by_passes, path_by_passes
-from maxmargin.training.cluster_choice import OnCluster, choose_by_sizes
+from maxmargin.training.cluster_choice import OnCluster, choose_by_cost
 from maxmargin.training.file_passes import problems_at_once
 
 NOT_THERE = ("kernel", "expand", "memory", "nu")  # parameters that need all rows on one machine
@@ -68,7 +68,8 @@ def task_of(rows: ClusterRows, settings: Settings, began: float) -> PassTask:
     rows.threads = settings.thread_count
     name, why = choose_on_cluster(rows, settings)
     method = find_pass_solver(name, settings.options)
-    described = {"partitions": rows.origin.count, "workers": len({actor.worker for actor in rows.actors})}
+    workers = workers_of(rows)
+    described = {"partitions": rows.origin.count, "workers": workers}
     if column := getattr(rows.origin, "weights_column", None):
         described["weights_column"] = column
     identity = {"partitions": [one.n for one in rows.partition_facts], "squares": f"{rows.facts.squares:.8e}"}
@@ -77,7 +78,7 @@ def task_of(rows: ClusterRows, settings: Settings, began: float) -> PassTask:
         rows, settings, left, method, why, identity, described=described,
         at_once=problems_at_once(rows.facts.d, name, half_of_free()),
         counted=lambda: {"rounds": rows.rounds, "bytes_sent": rows.sent, "bytes_received": rows.received},
-        succession=OnCluster() if settings.solver == "auto" else None,
+        succession=OnCluster(workers) if settings.solver == "auto" else None,
     )  # fmt: skip
 
 
@@ -85,7 +86,12 @@ def choose_on_cluster(rows: ClusterRows, settings: Settings) -> tuple[str, str]:
     """Return the name of the solver and the reason."""
     if settings.solver != "auto":
         return settings.solver, ASKED
-    return choose_by_sizes(find_loss(settings.loss), rows.facts.n, rows.facts.d)
+    return choose_by_cost(rows.facts, settings.penalty(rows.facts.n), find_loss(settings.loss), workers_of(rows))
+
+
+def workers_of(rows: ClusterRows) -> int:
+    """Return the number of workers that hold rows."""
+    return len({actor.worker for actor in rows.actors})
 
 
 def check_on_cluster(settings: Settings) -> None:

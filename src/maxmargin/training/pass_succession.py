@@ -13,22 +13,13 @@ from typing import Any
 from maxmargin.solvers import PASS_SOLVERS
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.passes.newton import LARGEST_MATRIX
-from maxmargin.solvers.passes.sample import ROWS_PER_FEATURE
 
 INTERIOR_PASSES = 75.0  # passes of interior_point: three a step, at most 25 steps to 1e-6 in tests/solvers
 LEAST_PASSES = 30.0  # passes of second_order before it is judged: 10 to 25 are enough on most data
 MANY_ROWS = 200.0  # rows per feature up to which interior_point takes fewer passes: kddcup99 has 4,000, madelon 5
 HOPELESS = 10.0  # a run ends if it needs this many times the passes so far, and no other solver is left
 LEAST_BEFORE_END = 300.0  # passes before a run may end for that reason
-
-
-def by_newton_steps(n: float, d: int, smooth: bool) -> str:
-    """Return the solver that takes Newton steps by passes; for hinge with too many features for a matrix, cocoa."""
-    if smooth:
-        return "newton"
-    if d > LARGEST_MATRIX:
-        return "cocoa"
-    return "interior_point" if n <= ROWS_PER_FEATURE * d else "second_order"
+BY_MATRIX = {True: ("newton",), False: ("second_order", "interior_point")}  # solvers that sum matrices: smooth or not
 
 
 @dataclass(frozen=True)
@@ -39,7 +30,7 @@ class PassSuccession:
         """Return the solver that goes on after those tried; None if there is none."""
         if problem.loss.smooth or problem.d > LARGEST_MATRIX:
             return None
-        other = next((name for name in ("interior_point", "second_order") if name not in tried), None)
+        other = next((name for name in BY_MATRIX[False] if name not in tried), None)
         return None if other is None else PASS_SOLVERS[other]
 
     def too_slow(self, problem: Any, tried: Sequence[str], epochs: float, left: float, gap: float) -> bool:

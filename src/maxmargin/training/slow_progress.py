@@ -15,17 +15,20 @@ LEAST_PASSES = 12  # passes before progress is judged: 10 passes or fewer are en
 LEAST_EPOCHS = 5000.0  # epochs before a run may end; on data that suit dual steps, hundreds are enough
 HOPELESS = 20.0  # dual steps end if they will need more than this many times the epochs so far
 PATIENCE = 1.0  # dual steps go on while they will need at most this many times the passes made so far
+MUCH_SLOWER = 1.5  # they also go on while they will cost at most this many times what the follower is likely to cost
 
 
 @dataclass(eq=False)
 class ProgressWatch:
     """A callback that stops a run whose gap, at its present rate, reaches `tol` too late; `slow` says that it did.
 
-    `gaps` holds the gaps of each two-class problem at the end of its passes.
+    `other` is the estimated cost of the solver that would go on, in passes of this one. `gaps` holds the gaps of each
+    two-class problem at the end of its passes.
     """
 
     tol: float
     callback: Callback | None = None
+    other: float = 0.0
     slow: bool = False
     gaps: dict[str, list[float]] = field(default_factory=dict)
 
@@ -36,7 +39,8 @@ class ProgressWatch:
         gaps = self.gaps.setdefault(record.problem, [])
         if passes > len(gaps):
             gaps.append(record.best.relative_gap)
-            self.slow = passes_left(gaps, self.tol) > max(PATIENCE * passes, 1.0) and passes >= LEAST_PASSES
+            most = max(PATIENCE * passes, MUCH_SLOWER * self.other, 1.0)
+            self.slow = self.slow or (passes >= LEAST_PASSES and passes_left(gaps, self.tol) > most)
         return asked or self.slow
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from maxmargin.choose import ASKED
+from maxmargin.data.block_order import ShuffledBlocks
 from maxmargin.data.files import Files
 from maxmargin.data.labels import show
 from maxmargin.data.open_source import open_source
 from maxmargin.data.preparation import Preparation
 from maxmargin.data.rows import count_columns
+from maxmargin.data.shared_reader import SharedReader
 from maxmargin.data.source import Facts, Source
 from maxmargin.data.tables.block_file import convert
 from maxmargin.data.tables.source import TableSource
@@ -25,7 +27,7 @@ from maxmargin.loop.checkpoint import KIND, check_own, identity_in
 from maxmargin.loop.interrupts import noticed, postponed, sharing
 from maxmargin.loop.outcome import Outcome
 from maxmargin.models.linear import LinearModel
-from maxmargin.multiclass import Run, own_file, solve_all
+from maxmargin.multiclass import Run, SharedRun, own_file, solve_all
 from maxmargin.problems.losses import find_loss
 from maxmargin.problems.stream import Stream, fingerprint_of
 from maxmargin.problems.streamed import MoreClassesError, Streamed, TwoSides, find_shift
@@ -33,14 +35,24 @@ from maxmargin.results import Result
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS, find_solver
 from maxmargin.status import Status
+from maxmargin.system.budget import LEAST, Budget
 from maxmargin.system.buffers import tidy
 from maxmargin.system.overwriting import holds_something
 from maxmargin.system.temporary_files import temporary_folder
 from maxmargin.training.blame import reason_of
-from maxmargin.training.file_choice import choose_for_files, choose_for_path, first_rows, solver_by_passes
+from maxmargin.training.file_choice import (
+    FirstRows,
+    by_newton_steps,
+    choose_for_files,
+    choose_for_path,
+    cost_from_disk,
+    first_rows,
+)
 from maxmargin.training.file_passes import fit_files_by_passes, path_of_files_by_passes
 from maxmargin.training.slow_progress import EndIfHopeless, ProgressWatch
 from maxmargin.training.streamed_result import StreamedOutcome, StreamedTask, result_of
+
+ROOM_OF_CLASS = 0.25  # least part of the memory of a class that is left for its cache of rows
 
 
 def fit_streamed(settings: Settings, files: Files) -> Result:
@@ -48,7 +60,8 @@ def fit_streamed(settings: Settings, files: Files) -> Result:
     name, why = choose_for_files(settings, files) if settings.solver == "auto" else (settings.solver, ASKED)
     if name in PASS_SOLVERS:
         return fit_files_by_passes(settings, files, name, why, settings.limits)
-    other = goes_on_with(settings, files, name)
+    first = first_rows(settings, files)
+    other = goes_on_with(settings, files, name, first)
     if other is None:
         return fit_by_dual_steps(settings, files, name)
     reached = reached_by_passes(settings, files)
@@ -56,13 +69,14 @@ def fit_streamed(settings: Settings, files: Files) -> Result:
         return fit_files_by_passes(
             settings.changed(options=None), files, reached, why_gone_on(name, reached), settings.limits
         )
-    watch = ProgressWatch(settings.tol, settings.callback)
+    costs = [cost_from_disk(one, settings, files, first) for one in ("cached_loops", other)]
+    watch = ProgressWatch(settings.tol, settings.callback, costs[1].total / costs[0].one)
     force = settings.force or reached is not None
     result = fit_by_dual_steps(settings.changed(callback=watch, force=force), files, name)
     if not (watch.slow or result.status is Status.STALLED):
         return result
     assert isinstance(result.model, LinearModel)
-    other = solver_by_passes(settings, files, result.model.training["n"], result.model.d)
+    other = by_newton_steps(settings, files, first._replace(n=result.model.training["n"], d=result.model.d))
     if other is None:
         return fit_by_dual_steps(settings, files, name)  # the first rows had few features, and later ones too many
     return gone_on_by_passes(settings, files, result, other)
@@ -102,12 +116,11 @@ def why_gone_on(first: str, name: str) -> str:
     return f"began with {first}; its gap shrank too slowly, so {name} went on, Newton steps by passes over the file"
 
 
-def goes_on_with(settings: Settings, files: Files, name: str) -> str | None:
+def goes_on_with(settings: Settings, files: Files, name: str, first: FirstRows) -> str | None:
     """Return the solver that goes on if dual steps are too slow; None if there is none."""
     if not getattr(find_solver(name, settings.options), "go_on", False):
         return None
-    first = first_rows(settings, files)
-    return solver_by_passes(settings, files, first.n, first.d)
+    return by_newton_steps(settings, files, first)
 
 
 def gone_on_by_passes(settings: Settings, files: Files, result: Result, name: str) -> Result:
@@ -183,7 +196,7 @@ def trained(task: StreamedTask) -> Result:
         parts = two_classes(task, problem, interrupt) if not facts or len(facts.classes) < 3 else []
         if not parts:
             facts = facts or scan(source)
-            parts = one_after_another(task, problem, facts.classes, interrupt, began)
+            parts = each_against_rest(task, problem, facts, interrupt, began)
     return result_of(task, problem, parts, facts.classes if facts and len(facts.classes) > 2 else None)
 
 
@@ -195,42 +208,80 @@ def two_classes(task: StreamedTask, problem: Streamed, interrupt: Event) -> list
         return []
 
 
-def one_after_another(
-    task: StreamedTask, problem: Streamed, classes: np.ndarray, interrupt: Event, began: float
+def each_against_rest(
+    task: StreamedTask, problem: Streamed, facts: Facts, interrupt: Event, began: float
 ) -> list[StreamedOutcome]:
-    """Train each class against the rest, one after the other."""
-    sides = [TwoSides(problem.source.name, label) for label in classes.tolist()]
+    """Train each class against the rest, as many of them in the same passes as the memory allows."""
+    sides = [TwoSides(problem.source.name, label) for label in facts.classes.tolist()]
     for number, side in enumerate(sides):
         own = own_file(task.keeping, number, len(sides))
         if own.checkpoint is not None and not own.force:
             identity = fingerprint_of(problem, side, repr(task.method), int(task.settings.seed))
             check_own(own.checkpoint, KIND, identity)
     left = task.limits.after(time.perf_counter() - began)
-    return solved(replace(task, limits=left), problem, sides, interrupt)
+    count = classes_at_once(task.budget, facts.n, problem.features(facts.d), len(sides))
+    return solved(replace(task, limits=left), problem, sides, interrupt, count)
 
 
-def solved(task: StreamedTask, problem: Streamed, sides: list[TwoSides], interrupt: Event) -> list[StreamedOutcome]:
-    """Solve the two-class problems one after the other. Of several, none keeps its α and only the first its marks."""
-    settings, began = task.settings, time.perf_counter()
+def classes_at_once(budget: Budget, n: int, d: int, most: int) -> int:
+    """Return how many classes can be trained in the same passes, each with an equal part of the memory."""
+    for count in range(most, 1, -1):
+        part = Budget(budget.total // count)
+        if part.total >= LEAST and part.planned(n, d) >= ROOM_OF_CLASS * part.total:
+            return count
+    return 1
+
+
+def solved(
+    task: StreamedTask, problem: Streamed, sides: list[TwoSides], interrupt: Event, at_once: int = 1
+) -> list[StreamedOutcome]:
+    """Solve the two-class problems, `at_once` in the same passes. Of several, only the first keeps its marks."""
+    settings, threads = task.settings, task.settings.thread_count
+    if len(sides) == 1:
+        run = Run(
+            task.method, task.limits, int(settings.seed), settings.callback, interrupt, task.keeping, EndIfHopeless()
+        )
+        return solve_all(streams(task, problem, sides, interrupt), 1, run, kept=kept_of(sides))
+    helpers = 0 if threads == 1 or task.method.reads_blocks else task.budget.parsers(threads)
+    blocks = ShuffledBlocks(task.source, np.random.default_rng([int(settings.seed), 1]), helpers)
+    part = replace(task, budget=Budget(task.budget.total // at_once))
+    run = SharedRun(
+        task.method, task.limits, int(settings.seed), settings.callback, interrupt, task.keeping, EndIfHopeless()
+    )
+    with SharedReader(blocks.blocks, len(sides), at_once, threads) as shared:
+        problems = shared.ended_by_errors(streams(part, problem, sides, interrupt, shared))
+        parts = solve_all(problems, len(sides), run, workers=at_once, kept=kept_of(sides))
+    return [replace(one, passes=shared.passes if number == 0 else 0) for number, one in enumerate(parts)]
+
+
+def streams(
+    task: StreamedTask,
+    problem: Streamed,
+    sides: list[TwoSides],
+    interrupt: Event,
+    shared: SharedReader | None = None,
+) -> Iterator[Stream]:
+    """Yield the streamed problems. The first one finds the shift of far columns for all."""
+    shift, began, threads = problem.shift, time.perf_counter(), task.settings.thread_count
 
     def over() -> bool:
         limit = task.limits.max_seconds
         return interrupt.is_set() or (limit is not None and time.perf_counter() - began >= limit)
 
-    def streams() -> Iterator[Stream]:
-        shift = problem.shift
-        for number, side in enumerate(sides):
-            name = "" if len(sides) == 1 else f"{show(side.positive)} against the rest"
-            own, described = own_file(task.keeping, number, len(sides)), replace(problem, name=name, shift=shift)
-            stream = Stream(
-                described, task.budget, side, threads=settings.thread_count, in_turns=task.method.reads_blocks
-            )
-            resumed = own.checkpoint is not None and own.resume and holds_something(own.checkpoint)
-            if shift is None and not resumed:
-                stream.shifted_by(find_shift(described, stream.most, over))
-                tidy()  # the reader thread needs memory too
-            yield stream
-            shift = stream.shift  # the next problem uses the same shift
+    for number, side in enumerate(sides):
+        name = "" if len(sides) == 1 else f"{show(side.positive)} against the rest"
+        own, described = own_file(task.keeping, number, len(sides)), replace(problem, name=name, shift=shift)
+        stream = Stream(described, task.budget, side, threads=threads, in_turns=task.method.reads_blocks, shared=shared)
+        resumed = own.checkpoint is not None and own.resume and holds_something(own.checkpoint)
+        if shift is None and not resumed:
+            stream.shifted_by(find_shift(described, stream.most, over))
+            tidy()  # the reader thread needs memory too
+        yield stream
+        shift = stream.shift  # the next problem uses the same shift
+
+
+def kept_of(sides: list[TwoSides]) -> Callable[[int, Stream, Outcome], StreamedOutcome]:
+    """Return the function that takes what is kept of a problem: of several, none keeps its α."""
 
     def kept(part: int, stream: Stream, outcome: Outcome) -> StreamedOutcome:
         state: Any = stream.state
@@ -241,8 +292,7 @@ def solved(task: StreamedTask, problem: Streamed, sides: list[TwoSides], interru
             nnz=stream.nnz, input_d=stream.input_d, shift=stream.shift,
         )  # fmt: skip
 
-    run = Run(task.method, task.limits, int(settings.seed), settings.callback, interrupt, task.keeping, EndIfHopeless())
-    return solve_all(streams(), len(sides), run, kept=kept)
+    return kept
 
 
 def scan(source: Source) -> Facts:

@@ -26,9 +26,8 @@ from maxmargin.settings.settings import Settings
 from maxmargin.solvers.streaming.dual_variables import POSITIVE
 from maxmargin.system.budget import Budget
 from maxmargin.system.buffers import forget
+from maxmargin.training.file_choice import CACHED_LOOPS
 from maxmargin.training.support import support_of
-
-WHY = "a file that does not fit in memory: dual steps on cached rows while other rows are read"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +96,7 @@ def result_of(
         shift.centre(d) if shift else None,
     )
     assert len(sides(classes)) == len(parts)
-    result = together(model, parts, task.method.name, WHY if task.settings.solver == "auto" else ASKED)
+    result = together(model, parts, task.method.name, CACHED_LOOPS if task.settings.solver == "auto" else ASKED)
     model.training |= {"status": result.status.value, "epochs": result.epochs}
     return result
 
