@@ -27,6 +27,7 @@ READ_VALUE = 20.0  # of a value of a text file: covtype, mnist
 DECOMPRESS_VALUE = 80.0  # more, if blocks can only be read one after the other: xz
 PASS_ROW = 300.0  # of a row in a pass of a batch method, besides its values
 PASS_VALUE = 4.0
+INTERIOR_ROW = 1000.0  # more, of a row in a pass of interior_point: ijcnn1.t, letter.scale
 DUAL_ROW = 1500.0  # of a row that arrives in cached_loops, with the steps in its cache: a9a, covtype.scale, kddcup99
 DUAL_VALUE = 20.0
 COCOA_ROW = 55.0  # of a row in a local sweep: as in costs.py
@@ -38,7 +39,7 @@ FIRST_DUAL_PASSES, EPOCHS_IN_PASS = 3.0, 6.0  # epochs of dual steps that a pass
 NEWTON_PASSES = 8.0  # covtype 7 to 10, ijcnn1 5
 HARD_NEWTON = (15.0, 30.0)  # more: a min(1, b d/n) log s: mnist 52
 ROUND_PASSES = (14.0, 20.0, 100.0)  # second_order: a + b min(1, c d/n) (1 + log s): covtype 18 to 44, mnist 117
-INTERIOR_STEPS = (8.0, 1.8)  # a + b log s steps of three passes: madelon 16, australian 23
+INTERIOR_STEPS = (8.0, 250.0, 1.8)  # a max(1, log(n/b)) + c log s, of three passes: a9a 18 to 22, ijcnn1.t 33
 PRODUCTS = {False: (27.0, 0.5), True: (11.0, 0.4)}  # of newton, a s^b, for a loss that is strictly convex or not
 LBFGS_PASSES = {False: (45.0, 0.55), True: (12.0, 0.45)}
 COCOA_ROUNDS = (14.0, 0.35)
@@ -122,8 +123,13 @@ def second_order(sizes: Sizes, place: Place, s: float, loss: Loss) -> PassCost:
 
 def interior_point(sizes: Sizes, place: Place, s: float, loss: Loss) -> PassCost:
     """Return the cost of the interior-point method, three passes a step."""
-    first, more = INTERIOR_STEPS
-    return PassCost(pass_with_matrix(sizes, place, 1.0 / 3.0), 3.0 * (first + more * log10(1.0 + s)))
+    return PassCost(pass_with_matrix(sizes, place, 1.0 / 3.0, INTERIOR_ROW), interior_passes(sizes.n, s))
+
+
+def interior_passes(n: float, s: float) -> float:
+    """Return the passes of the interior-point method: its steps grow with log n and log s, and not with d."""
+    first, few, more = INTERIOR_STEPS
+    return 3.0 * (first * max(1.0, log10(max(n, 1.0) / few)) + more * log10(1.0 + s))
 
 
 def lbfgs(sizes: Sizes, place: Place, s: float, loss: Loss) -> PassCost:
@@ -160,10 +166,14 @@ def one_pass(sizes: Sizes, place: Place, work: float = 0.0) -> float:
     return sizes.n * reading + place.round + place.number * sizes.problems * sizes.d
 
 
-def pass_with_matrix(sizes: Sizes, place: Place, part: float) -> float:
-    """Return the nanoseconds of a pass that sums a matrix over a part of the rows, and of its Cholesky factors."""
+def pass_with_matrix(sizes: Sizes, place: Place, part: float, work: float = 0.0) -> float:
+    """Return the nanoseconds of a pass that sums a matrix over a part of the rows, and of its Cholesky factors.
+
+    `work` are the nanoseconds of each row and problem besides its scores and the matrix.
+    """
     dense = sizes.width >= DENSE_PART * sizes.d
     products = GRAM_DENSE * sizes.d**2 if dense else GRAM * sizes.width**2
     groups = ceil(sizes.problems / max(place.at_once, 1))
     numbers = sizes.problems * sizes.d**2 * (place.number + CUBE * sizes.d)
-    return groups * one_pass(sizes._replace(problems=ceil(sizes.problems / groups)), place, part * products) + numbers
+    each = sizes._replace(problems=ceil(sizes.problems / groups))
+    return groups * one_pass(each, place, work + part * products) + numbers
