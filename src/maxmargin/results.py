@@ -39,7 +39,7 @@ class Result:
     seconds: float
     epochs: float
     parts: list[Outcome] = field(repr=False)
-    reason: str = ""  # the particular cause of the status, if known: the column that causes rounding errors
+    reason: str = ""  # the particular cause of the status, if known: a column, or a memory limit
 
     @property
     def advice(self) -> str:

@@ -15,7 +15,7 @@ from maxmargin.training.pass_succession import BY_MATRIX, PassSuccession
 
 @pytest.mark.parametrize(("n", "d", "name"), [(2600, 500, "interior_point"), (100_000, 20, "second_order")])
 def test_few_rows_for_each_feature_make_interior_point_cheaper(n, d, name):
-    sizes, disk = Sizes(n, d, d, float(d)), Place(1000.0, 2, 2)
+    sizes, disk = Sizes(n, d, d, 1e5 * d), Place(1000.0, 2, 2)
     assert min(BY_MATRIX[False], key=lambda one: cost_of(one, sizes, disk, 1.0, find_loss("hinge")).total) == name
 
 

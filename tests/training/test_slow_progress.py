@@ -42,3 +42,12 @@ def test_hopeless_dual_steps_end_early_as_stalled(tmp_path, monkeypatch):
     assert result.status is Status.STALLED
     assert "use another solver" in result.advice
     assert result.epochs < 100_000
+
+
+def test_a_limit_too_small_for_newton_steps_is_named(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 450)) * 10.0 ** rng.uniform(0, 4, 450)
+    maxmargin.write(tmp_path / "rows.svm", X, np.where(rng.normal(size=600) > 0, 1, -1))
+    result = maxmargin.train(tmp_path / "rows.svm", memory="5MB", threads=1, max_epochs=30)
+    assert result.status is Status.EPOCH_LIMIT
+    assert "memory limit of 8.2MB or more" in result.advice

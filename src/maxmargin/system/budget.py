@@ -18,6 +18,7 @@ NAMED = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 SIZE = re.compile(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 
 # Fixed sizes, in bytes.
+BYTES_A_VALUE = 12.0  # of sparse rows: a value and its index
 LEAST = 4 << 20  # The smallest limit: less has no room for the blocks of a file.
 MOST_BLOCK, LEAST_BLOCK = 1 << 20, 1 << 15  # Text that is parsed at once.
 FEATURE_BYTES = 3 * 8  # For each feature: w, the w that is being certified, and w(α).

@@ -19,6 +19,7 @@ from maxmargin.data.rows import count_columns, count_rows, count_stored
 from maxmargin.problems.losses import find_loss
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers.passes.newton import LARGEST_MATRIX
+from maxmargin.system.budget import BYTES_A_VALUE
 from maxmargin.training.file_passes import memory_for_matrices, problems_at_once
 from maxmargin.training.pass_costs import DECOMPRESS_VALUE, READ_ROW, READ_VALUE, PassCost, Place, Sizes, cost_of
 from maxmargin.training.pass_succession import BY_MATRIX
@@ -76,7 +77,8 @@ def cost_from_disk(name: str, settings: Settings, files: Files, first: FirstRows
     any_order = files.source.any_order
     reading = READ_ROW + (READ_VALUE if any_order else READ_VALUE + DECOMPRESS_VALUE) * first.width
     at_once = problems_at_once(first.d, name, files.budget)
-    place = Place(reading, threads if any_order else 1, threads, at_once=at_once)
+    cached = files.budget.total / (BYTES_A_VALUE * max(first.n * first.width * problems, 1.0))
+    place = Place(reading, threads if any_order else 1, threads, at_once=at_once, cached=cached)
     return cost_of(name, sizes, place, settings.penalty(max(int(first.n), 1)), find_loss(settings.loss))
 
 

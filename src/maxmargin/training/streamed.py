@@ -34,8 +34,9 @@ from maxmargin.problems.streamed import MoreClassesError, Streamed, TwoSides, fi
 from maxmargin.results import Result
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS, find_solver
+from maxmargin.solvers.passes.newton import LARGEST_MATRIX
 from maxmargin.status import Status
-from maxmargin.system.budget import LEAST, Budget
+from maxmargin.system.budget import LEAST, Budget, shown_size
 from maxmargin.system.buffers import tidy
 from maxmargin.system.overwriting import holds_something
 from maxmargin.system.temporary_files import temporary_folder
@@ -48,7 +49,7 @@ from maxmargin.training.file_choice import (
     cost_from_disk,
     first_rows,
 )
-from maxmargin.training.file_passes import fit_files_by_passes, path_of_files_by_passes
+from maxmargin.training.file_passes import fit_files_by_passes, memory_for_matrices, path_of_files_by_passes
 from maxmargin.training.slow_progress import EndIfHopeless, ProgressWatch
 from maxmargin.training.streamed_result import StreamedOutcome, StreamedTask, result_of
 
@@ -161,8 +162,16 @@ def fit_by_dual_steps(settings: Settings, files: Files, name: str) -> Result:
     result.model.training["splitting"] = splitting
     shift = next((part.shift for part in result.parts if isinstance(part, StreamedOutcome)), None)
     preparation = Preparation(files.source.name, settings.expansion, shift)
-    result.reason = reason_of(result.status, files, preparation)
+    result.reason = reason_of(result.status, files, preparation) or more_memory(result, files)
     return result
+
+
+def more_memory(result: Result, files: Files) -> str:
+    """Return the memory that Newton steps would need, if dual steps did not converge and that is missing; else ""."""
+    needed = memory_for_matrices(result.model.d)
+    if result.status is Status.CONVERGED or result.model.d > LARGEST_MATRIX or needed <= files.budget.total:
+        return ""
+    return f"Newton steps, which suit features that are not scaled, need a memory limit of {shown_size(needed)} or more"
 
 
 @contextmanager
