@@ -41,7 +41,7 @@ RIVALS = {
     "cocoa": None,
 }  # fmt: skip
 LARGE_BYTES = 1.5e6  # of the compressed file
-LIMIT = 20.0
+LIMIT = 30.0
 HOPELESS = 0.9  # relative gap after five seconds
 HEADS = [
     "data", "group", "loss", "C", "memory, MB", "auto takes", "seconds", "passes", "gap", "fastest other",
