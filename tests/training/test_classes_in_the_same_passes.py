@@ -1,5 +1,6 @@
 """Several classes from a file that does not fit in memory: dual steps for all of them in the same passes."""
 
+import time
 from threading import enumerate as all_threads
 
 import numpy as np
@@ -114,3 +115,20 @@ def test_each_class_is_resumed_from_its_own_checkpoint(path, tmp_path):
     assert early.status is Status.INTERRUPTED
     assert sorted(one.name for one in tmp_path.glob("kept.*")) == [f"kept.{k}" for k in range(4)]
     assert maxmargin.train(path, resume=True, **given).status is Status.CONVERGED
+
+
+def test_the_time_of_classes_that_share_passes_is_counted_once(path):
+    began = time.perf_counter()
+    result = maxmargin.train(path, threads=2, **GIVEN)
+    assert result.seconds <= time.perf_counter() - began
+
+
+def test_rows_sorted_by_class_are_learned_from_a_file_that_is_read_in_order(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(8), 150)
+    centres = (rng.random((8, 400)) < 0.05) * rng.normal(size=(8, 400))
+    X = sp.csr_array(centres[y] + (rng.random((1200, 400)) < 0.1) * rng.normal(size=(1200, 400)))
+    maxmargin.write(tmp_path / "rows.svm.gz", X, y)
+    given = {**GIVEN, "memory": 8 * LEAST}
+    for threads in (1, 2):
+        assert maxmargin.train(tmp_path / "rows.svm.gz", threads=threads, **given).status is Status.CONVERGED

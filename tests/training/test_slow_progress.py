@@ -51,3 +51,13 @@ def test_a_limit_too_small_for_newton_steps_is_named(tmp_path):
     result = maxmargin.train(tmp_path / "rows.svm", memory="5MB", threads=1, max_epochs=30)
     assert result.status is Status.EPOCH_LIMIT
     assert "memory limit of 8.2MB or more" in result.advice
+
+
+def test_many_epochs_in_few_passes_with_a_large_gap_are_too_slow():
+    watch = ProgressWatch(tol=1e-4)
+    gaps = iter([1.0, 0.999, 0.998, 0.997])
+    for number in range(1, 5):
+        gap = next(gaps)
+        certificate = Certificate(1.0, 1.0 - gap)
+        watch(Record("a", 50.0 * number, 1.0, certificate, certificate, reading=Reading(0, 1, number, 0.0, 0, 0.0)))
+    assert watch.slow

@@ -12,6 +12,8 @@ from maxmargin.loop.record import Record
 from maxmargin.solvers.base import Solver
 
 LEAST_PASSES = 12  # passes before progress is judged: 10 passes or fewer are enough on scaled data (outofcore.md)
+FEW_PASSES, MANY_EPOCHS = 4, 100.0  # after these, a gap above HIGH_GAP is hopeless too: mnist.t with 10 classes
+HIGH_GAP = 0.5
 LEAST_EPOCHS = 5000.0  # epochs before a run may end; on data that suit dual steps, hundreds are enough
 HOPELESS = 20.0  # dual steps end if they will need more than this many times the epochs so far
 PATIENCE = 1.0  # dual steps go on while they will need at most this many times the passes made so far
@@ -40,7 +42,9 @@ class ProgressWatch:
         if passes > len(gaps):
             gaps.append(record.best.relative_gap)
             most = max(PATIENCE * passes, MUCH_SLOWER * self.other, 1.0)
-            self.slow = self.slow or (passes >= LEAST_PASSES and passes_left(gaps, self.tol) > most)
+            many = passes >= FEW_PASSES and record.epochs >= MANY_EPOCHS and gaps[-1] > HIGH_GAP
+            enough = many or passes >= LEAST_PASSES
+            self.slow = self.slow or (enough and passes_left(gaps, self.tol) > most)
         return asked or self.slow
 
 

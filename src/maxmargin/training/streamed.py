@@ -158,6 +158,9 @@ def fit_by_dual_steps(settings: Settings, files: Files, name: str) -> Result:
     with postponed(), as_blocks(task) as ready:  # the temporary block file is removed before a signal ends the process
         splitting = time.perf_counter() - began
         result = trained(replace(ready, limits=task.limits.after(splitting)))
+    if len(result.parts) > 1:  # they run at the same time
+        elapsed = time.perf_counter() - began - splitting
+        result.seconds = max(elapsed, *(part.seconds for part in result.parts))
     result.seconds += splitting
     result.model.training["splitting"] = splitting
     shift = next((part.shift for part in result.parts if isinstance(part, StreamedOutcome)), None)

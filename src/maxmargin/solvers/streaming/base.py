@@ -55,7 +55,7 @@ class StreamingSolver:
         trainer = state.trainer = state.trainer or self.trainer(state, rng)
         left = steps_left(state, visits)
         before = time.perf_counter()
-        block = problem.read(wait=not trainer.busy or left == 0)
+        block = problem.read(wait=problem.in_turns or not trainer.busy or left == 0)
         if block is None and not problem.in_turns:
             trainer.work(left)
         problem.idle += time.perf_counter() - before

@@ -9,7 +9,9 @@ Evicts   a row whose α is at a bound with a gradient beyond ±ε, since it woul
          random rows are evicted; with evict="random" this is the only rule
 Goes on  with newton or second_order by passes where the gap shrinks too slowly, as on raw columns (option go_on)
 Keeps    w = Σ α_i y_i x_i after every step, and the α of all examples, in the cache or not
-Bias     none, regularised, or free: a free bias is a regularised one with a moving centre, as in dual_coordinate
+Bias     none, regularised, or free: a free bias is a regularised one with a moving centre, as in dual_coordinate. It
+         moves after each sweep of the cache. In files sorted by class the rows of the cache may all be of one class,
+         and b then runs away: once the dual objective falls, the centre moves at the end of a pass only
 Costs    a step: one row
 After    Matsushima, Vishwanathan, Smola, KDD 2012
 """
@@ -22,6 +24,8 @@ import numpy as np
 
 from maxmargin.data.reader import Block
 from maxmargin.errors import ParameterError
+from maxmargin.problems.certificate import Certified
+from maxmargin.problems.stream import Stream
 from maxmargin.solvers.base import ROW
 from maxmargin.solvers.streaming.base import StreamingSolver
 from maxmargin.solvers.streaming.cached_steps import Eviction, arrive, visit
@@ -59,6 +63,11 @@ class CachedLoops(StreamingSolver):
         if self.evict not in EVICTIONS:
             raise ParameterError(f"evict={self.evict!r} is not known: choose one of {', '.join(EVICTIONS)}")
         check_flag("go_on", self.go_on)
+
+    def learn(self, problem: Stream, state: StreamState, found: Certified) -> None:
+        """Remove rounding errors from w, and take note of the dual objective."""
+        super().learn(problem, state, found)
+        state.judge(found.certificate.dual)
 
     def trainer(self, state: StreamState, rng: np.random.Generator) -> CacheTrainer:
         """Return a trainer for a state."""
@@ -116,7 +125,7 @@ class CacheTrainer(Holder):
         if self.active and self.round >= state.n:
             epsilon, _, largest = self.eviction
             self.eviction, self.round = Eviction(min(epsilon, largest), ceiling=largest), 0
-        if self.sweep >= cache.count:
+        if self.sweep >= cache.count and not state.unstable:
             state.move_centre()
             self.sweep = 0
 
@@ -133,4 +142,6 @@ class CacheTrainer(Holder):
         return float(gained)
 
     def end_pass(self) -> None:
-        """Do nothing: the trainer does not depend on passes."""
+        """Move the centre of a free bias, if it moves but once a pass."""
+        if self.state.unstable:
+            self.state.move_centre()

@@ -22,6 +22,7 @@ from maxmargin.system.spill_file import in_file
 
 PART = 1 << 16  # examples processed at once in a loop over all examples
 SCATTERED = 1 << 12  # examples processed at once whose α may each be on a different page of the file
+MOST_FALLS = 2  # certificates in a row whose dual objective is below the best
 AROUND = 1 << 16  # bytes that the system maps around the pages that are read
 
 
@@ -93,7 +94,8 @@ class StreamState:
     """The state of a streaming dual solver: w, b, s = Σ α_i y_i, α and marks.
 
     n and d are the numbers of examples and features read so far. `trainer` takes the dual steps; it holds rows, and is
-    not part of a checkpoint.
+    not part of a checkpoint. `best_dual` is the largest dual objective certified, and `falls` counts the certificates
+    since then.
     """
 
     problem: Stream
@@ -106,6 +108,8 @@ class StreamState:
     expected: float = 0.0  # estimated number of examples
     touched: int = 0
     trainer: Any = None
+    best_dual: float = -np.inf
+    falls: int = 0
 
     def __post_init__(self) -> None:
         self.budget, described = self.problem.budget, self.problem.described
@@ -191,6 +195,18 @@ class StreamState:
             self.touched = 0
             forget(self.alphas)
             forget(self.frozen)
+
+    @property
+    def unstable(self) -> bool:
+        """Whether the dual objective falls instead of rising: the centre of a free bias has moved too often."""
+        return self.falls >= MOST_FALLS
+
+    def judge(self, dual: float) -> None:
+        """Take note of the dual objective of a certificate; an unstable state stays so."""
+        if dual >= self.best_dual and not self.unstable:
+            self.best_dual, self.falls = dual, 0
+        else:
+            self.falls += 1
 
     def move_centre(self) -> None:
         """Move the centre of a free bias to b."""
