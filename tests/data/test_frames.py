@@ -132,6 +132,7 @@ def test_models_train_and_predict_on_frames(kind):
     y = np.where(X[:, 0] > 0, "yes", "no")
     found = frame(kind, X)
     for settings in ({}, {"kernel": "gaussian"}):
-        model, expected = (maxmargin.train(rows, y, **settings).model for rows in (found, X))
+        model = maxmargin.train(found, y, encode="none", **settings).model
+        expected = maxmargin.train(X, y, **settings).model
         np.testing.assert_array_equal(model.decide(found), expected.decide(X))
         np.testing.assert_array_equal(model.predict(found), expected.predict(X))

@@ -77,7 +77,7 @@ def test_a_timestamp_in_a_file_converges_to_a_true_gap(solver, kind, tmp_path):
     X, y = timestamps(26)
     data = written(tmp_path, kind, X, y)
     for threads in (1, 2):
-        result = maxmargin.train(**data, solver=solver, memory="8MB", threads=threads)
+        result = maxmargin.train(**data, solver=solver, memory="8MB", threads=threads, encode="none")
         assert result.status is Status.CONVERGED
         assert np.flatnonzero(result.model.centre).tolist() == [0]
         assert result.model.centre[0] == centre_of(take(X))[0]
@@ -318,6 +318,6 @@ def test_rounding_names_the_column_of_a_file(kind, named, tmp_path):
     X, y = timestamps(26)
     X[:, 0] -= 1.7e12 - 2000.0
     data = written(tmp_path, kind, X, y)
-    result = maxmargin.train(**data, bias="regularised", C=1e-6, tol=1e-14, **SAME)
+    result = maxmargin.train(**data, bias="regularised", C=1e-6, tol=1e-14, encode="none", **SAME)
     assert result.status is Status.ROUNDING
     assert f"{named} lies around 2e+03: subtract its mean" in result.advice

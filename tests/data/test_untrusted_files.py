@@ -161,14 +161,14 @@ def test_dictionary_codes_that_point_outside_the_dictionary_are_refused(tmp_path
         ({"label": pa.array([{"a": 1}] * ROWS), "x": pa.array([1.0] * ROWS)}, "labels are numbers or text"),
         ({"label": pa.array([b"a", b"b"] * 10), "x": pa.array([1.0] * ROWS)}, "is binary: labels are numbers or text"),
         ({"label": pa.nulls(ROWS), "x": pa.array([1.0] * ROWS)}, "is null: labels are numbers or text"),
-        ({"label": labels(), "x": pa.nulls(ROWS)}, "column 'x' is null, not numbers"),
+        ({"label": labels(), "x": pa.nulls(ROWS)}, "'x' is left out: every value is missing"),
         ({"label": labels(), "values": pa.array([[]] * ROWS, pa.list_(pa.float64()))}, "have 0 values"),
         ({"label": labels(), "values": pa.array([[]] * ROWS, pa.list_(pa.float64(), 0))}, "have 0 values"),
         ({"label": labels(), "values": pa.array([[[1.0]]] * ROWS)}, "'values' is list<.*>, not numbers"),
         ({"label": labels(), "indices": pa.array([[[1]]] * ROWS), "values": pa.array([[1.0]] * ROWS)}, "whole numbers"),
         ({"label": labels(), "indices": pa.array([[None]] * ROWS, LISTS), "values": pa.array([[1.0]] * ROWS)}, "miss"),
         ({"label": labels(), "indices": pa.array([[1]] * ROWS), "values": pa.array([[None]] * ROWS, LISTS)}, "empty"),
-        ({"label": labels(), "x": pa.array([{"a": 1.0}] * ROWS)}, "column 'x' is struct<.*>, not numbers"),
+        ({"label": labels(), "x": pa.array([{"a": 1.0}] * ROWS)}, "'x' is left out: struct<.*> cannot be encoded"),
     ],
 )
 @pytest.mark.parametrize("kind", ["arrow", "parquet"])
@@ -426,7 +426,7 @@ maxmargin.train(sys.argv[2], **same)
 Path("/proc/self/clear_refs").write_text("5")
 before = most()
 try:
-    maxmargin.train(sys.argv[1], **same)
+    maxmargin.train(sys.argv[1], **({"encode": "none"} if ".csv" in sys.argv[1] else {}), **same)
 except maxmargin.MaxmarginError as error:
     print(most() - before, error)
 """
@@ -468,22 +468,11 @@ def test_rows_that_unpack_to_more_than_the_memory_are_refused(ending, small, tmp
     assert f"{path}: its rows take more than 67.2MB in memory: stream them" in message
 
 
-TABLES = {
-    "iris.data": "5.1,3.5,1.4,0.2,setosa\n7.0,3.2,4.7,1.4,versicolor\n",
-    "rows.svm": "label,a,b\n1,0.5,2\n-1,0.25,3\n",
-    "semicolons.txt": "1;2;3\n0;3;4\n",
-    "tabs.txt": "1\t2\t3\n0\t3\t4\n",
-    "words.txt": "apple\nbanana\n",
-}
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_text_that_is_not_in_libsvm_format_is_refused_everywhere(name, small, tmp_path, capsys):
-    path, model = tmp_path / name, tmp_path / "model"
-    path.write_text(TABLES[name])
+@pytest.mark.parametrize("content", ["apple\nbanana\n", "1\n0\n1\n"])
+def test_text_in_no_format_is_refused_everywhere(content, small, tmp_path, capsys):
+    path, model = tmp_path / "words.txt", tmp_path / "model"
+    path.write_text(content)
     maxmargin.train(small).model.save(model)
-    shown = {"words.txt": "apple", "rows.svm": "label,a,b", "tabs.txt": "2"}.get(name, TABLES[name].split("\n")[0])
-    remedy = "index:value" if name == "words.txt" else "name it .csv"
     for use in (
         lambda: maxmargin.train(path),
         lambda: maxmargin.train(path, solver="cached_loops"),
@@ -495,15 +484,14 @@ def test_text_that_is_not_in_libsvm_format_is_refused_everywhere(name, small, tm
             use()
         text = str(caught.value)
         assert text.startswith(str(path))
-        assert shown in text
-        assert remedy in text
+        assert "index:value" in text
         assert "\n" not in text
     for command in (["train", path], ["convert", path, tmp_path / "out"], ["score", model, path],
                     ["predict", model, path], ["inspect", path]):  # fmt: skip
         assert run([str(part) for part in command]) == 1
         said = capsys.readouterr().err
         assert "internal" not in said
-        assert remedy in said
+        assert "index:value" in said
 
 
 def test_some_rows_without_features_are_fine(tmp_path):

@@ -126,7 +126,7 @@ def test_dual_steps_go_on_where_newton_takes_more_steps_than_usual():
 
 
 def test_another_solver_goes_on_where_rounding_ends_the_first():
-    X, y = timestamps(20)
+    X, y = timestamps(25)  # rounding depends on the BLAS of the machine: for seed 20 too much of it is left on some
     result = maxmargin.train(X, y, C=1e6, bias="none", threads=1)
     assert result.parts[0].solvers[-1] == "interior_point"
     assert result.status is Status.CONVERGED

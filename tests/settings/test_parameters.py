@@ -29,7 +29,8 @@ WRONG = {
     "gamma": -3, "sigma": 0.0, "degree": 0, "coef0": "one", "cache": -1, "probability": "yes",
     "approx": "taylor", "components": -1, "landmarks": "nearest", "solver": "magic", "options": [1], "tol": 0.0,
     "max_seconds": -1.0, "max_epochs": 0, "seed": -1, "threads": 0, "callback": 3, "resume": 1, "force": "no",
-    "warm": 3, "memory": "lots", "label": 3, "zero_based": 1, "on_bad_line": "nonsense", "kernel": "magic",
+    "warm": 3, "memory": "lots", "label": 3, "encode": "maybe", "columns": "a", "drop": 3,
+    "kinds": {"a": "word"}, "zero_based": 1, "on_bad_line": "nonsense", "kernel": "magic",
     "checkpoint": "no/checkpoint/here", "client": "nowhere", "timeout": -1.0,
 }  # fmt: skip
 MISPLACED = [
@@ -68,7 +69,9 @@ MISPLACED = [
     ({"resume": True}, "resume needs checkpoint=PATH"),
     ({"timeout": 10.0}, "timeout is for a cluster: add client= (--cluster)"),
     ({"memory": "1GB"}, "memory is for files, and X is none"),
-    ({"label": "y"}, "label is for files, and X is none"),
+    ({"label": "y"}, "label is for tables, and X is none"),
+    ({"encode": "none"}, "encode is for tables, and X is none"),
+    ({"columns": ["a"]}, "columns is for tables, and X is none"),
     ({"zero_based": True}, "zero_based is for files, and X is none"),
     ({"on_bad_line": "skip"}, "on_bad_line is for files, and X is none"),
 ]
@@ -158,6 +161,7 @@ def test_estimators_refuse_wrong_values_in_one_line(estimator, name):
 
 WRONG_OPTIONS = {
     "options": "batch", "class_weight": "heavy", "coef0": None, "degree": "0", "label": None, "probability": None,
+    "encode": "maybe", "columns": None, "drop": None, "kinds": "a=word",
     "resume": None, "force": None, "zero_based": None, "C": "-1", "checkpoint": "no/checkpoint/here",
 }  # values as they are typed; None: the option parser takes no wrong one  # fmt: skip
 
@@ -304,7 +308,7 @@ def test_a_default_counts_as_not_given():
 
 def test_read_opens_what_train_opens(tmp_path):
     X, y = overlapping()
-    found, labels = maxmargin.read(table_file(tmp_path / "t.csv"), label="outcome")
+    found, labels = maxmargin.read(table_file(tmp_path / "t.csv"), label="outcome", encode="none")
     np.testing.assert_array_equal(found, X)
     np.testing.assert_array_equal(labels, y)
     np.save(tmp_path / "a.npy", X)
@@ -315,7 +319,7 @@ def test_read_opens_what_train_opens(tmp_path):
     assert found.shape == (len(X), 7)
     found.data[0] = 3.0  # what is read belongs to the caller
     with pytest.raises(maxmargin.DataError, match="5 features: more than d=4"):
-        maxmargin.read(tmp_path / "t.csv", label="outcome", d=4)
+        maxmargin.read(tmp_path / "t.csv", label="outcome", d=4, encode="none")
 
 
 def test_inspect_opens_what_train_opens(tmp_path, capsys):

@@ -85,7 +85,27 @@ def files(tmp_path, monkeypatch):
 
 
 def test_the_command_line_regresses_predicts_and_scores(files, capsys):
-    assert run(["train", "numbers.csv", "--task", "regress", "--epsilon", "0.01", "-c", "10", "-q", "--json"]) == 0
+    assert (
+        run(
+            [
+                *[
+                    "train",
+                    "numbers.csv",
+                    "--task",
+                    "regress",
+                    "--epsilon",
+                    "0.01",
+                    "-c",
+                    "10",
+                    "--encode",
+                    "none",
+                    "-q",
+                    "--json",
+                ]
+            ]
+        )
+        == 0
+    )
     told = json.loads(capsys.readouterr().out)
     assert told["status"] == "CONVERGED"
     assert "classes" not in told

@@ -130,7 +130,7 @@ def test_a_warm_start_saves_epochs():
 def test_data_frames_and_lists_are_welcome():
     X, y = overlapping()
     named = pd.Series(np.where(y > 0, "yes", "no"))
-    model = maxmargin.train(pd.DataFrame(X), named).model
+    model = maxmargin.train(pd.DataFrame(X), named, encode="none").model
     assert set(model.predict(X)) <= {"yes", "no"}
     assert np.array_equal(maxmargin.train(X.tolist(), named.tolist()).model.w, model.w)
 

@@ -60,7 +60,8 @@ def test_weights_of_files_are_those_of_arrays(folder, whole, monkeypatch, file, 
     monkeypatch.chdir(folder)
     monkeypatch.setattr("maxmargin.data.files.COPIES", 100.0)  # so that small files do not fit in 4 MiB
     y = "labels.npy" if file == "rows.npy" else None
-    result = maxmargin.train(file, y, weights=weights, loss=loss, tol=1e-5, memory=memory, threads=1)
+    given = {"loss": loss, "tol": 1e-5, "memory": memory, "threads": 1, "encode": "none"}
+    result = maxmargin.train(file, y, weights=weights, **given)
     assert ("passes" in result.model.training) == (memory is not None)
     assert result.model.d == 4  # the column of weights is no feature
     assert result.model.training["weighted"]
@@ -69,11 +70,12 @@ def test_weights_of_files_are_those_of_arrays(folder, whole, monkeypatch, file, 
 
 
 def test_a_path_and_a_race_take_them(folder, whole):
-    [result] = maxmargin.path(folder / "rows.csv", Cs=[1.0], weights="heavy", tol=1e-5)
+    [result] = maxmargin.path(folder / "rows.csv", Cs=[1.0], weights="heavy", tol=1e-5, encode="none")
     assert result.certificate.primal == pytest.approx(whole["hinge"].certificate.primal, rel=2e-5)
     raced = maxmargin.race(
-        folder / "rows.csv", weights="heavy", solvers=["newton"], loss="squared_hinge", test=folder / "rows.csv"
-    )
+        folder / "rows.csv", weights="heavy", solvers=["newton"], loss="squared_hinge", test=folder / "rows.csv",
+        encode="none",
+    )  # fmt: skip
     assert raced.facts["d"] == 4
     assert raced.laps[0].outcome.certificate.primal == pytest.approx(
         whole["squared_hinge"].certificate.primal, rel=2e-5
@@ -83,7 +85,7 @@ def test_a_path_and_a_race_take_them(folder, whole):
 def test_the_command_line_trains_predicts_and_scores_without_the_column(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     table = str(folder / "rows.csv")
-    assert run(["train", table, "--weights", "heavy", "-m", "m.safetensors", "-q", "--json"]) == 0
+    assert run(["train", table, "--weights", "heavy", "--encode", "none", "-m", "m.safetensors", "-q", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     by_file = ["train", str(folder / "rows.svm"), "--weights", str(folder / "weights.txt"), "-m", "n.safetensors"]
     assert run([*by_file, "-q", "--json"]) == 0

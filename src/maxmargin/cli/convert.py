@@ -10,7 +10,7 @@ import typer
 from maxmargin.cli.options import DataFile, Labels, Quiet, takes
 
 
-@takes("label", "zero_based", "on_bad_line", "force")
+@takes("label", "encode", "columns", "drop", "kinds", "zero_based", "on_bad_line", "force")
 def convert(
     file: DataFile,
     blocks: Annotated[Path, typer.Argument(metavar="BLOCKS", help="The block file to write, an Arrow file.")],
@@ -23,8 +23,9 @@ def convert(
 
     An existing file is replaced only if it is a block file.
     """
+    from maxmargin.cli.columns import column_lines
     from maxmargin.cli.progress import counting
-    from maxmargin.data.files import Files
+    from maxmargin.cli.reading import files_with
     from maxmargin.data.open_source import files_of
     from maxmargin.data.tables.block_file import convert as convert_rows
     from maxmargin.system.atomic_files import check_apart, check_writable
@@ -33,9 +34,12 @@ def convert(
     check_writable(blocks)
     check_apart(*files_of(file), labels, blocks)
     check_replaces(blocks, "a block file", is_block_file, given.pop("force"))
-    source = Files(file, labels, **given).source
+    files = files_with(file, labels, given)
+    source = files.source
     with counting(source.size, quiet) as watch:
-        facts = convert_rows(source, blocks, compression, watch)
+        facts = convert_rows(source, blocks, compression, watch, files.encoder)
+    for line in column_lines(files.encoder) if files.encoder else ():
+        print(line)
     print(f"{facts.n:,} rows, {facts.d:,} features, {len(facts.classes)} labels")
     if source.left_out:
         print(f"left out {source.left_out:,} lines that cannot be read; the first: {source.bad[0]}")

@@ -8,11 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from maxmargin.cli.options import Json, Labels, takes
+from maxmargin.cli.standard_input import saved_input
 
 
-@takes("label", "on_bad_line", "zero_based")
+@takes("label", "encode", "columns", "drop", "kinds", "on_bad_line", "zero_based")
 def inspect(
-    file: Annotated[Path, typer.Argument(metavar="MODEL_OR_DATA", help="A model, or data that `train` can read.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="MODEL_OR_DATA", callback=saved_input, help="A model, or data that `train` can read."),
+    ],
     labels: Labels = None,
     json: Json = False,
     **given: Any,
@@ -31,18 +35,27 @@ def inspect(
     if json:
         print(jsonlib.dumps(facts))
     else:
+        columns = facts.pop("columns", {})
         print("\n".join(f"{name.replace('_', ' '):<16} {shown(value)}" for name, value in facts.items()))
+        if columns:
+            print("columns, and what they become")
+        for line in columns:
+            print(line)
 
 
 def describe_data(file: Path, labels_file: Path | None, reading: dict[str, Any]) -> dict[str, Any]:
-    """Return the sizes, labels and range of values of a data file."""
+    """Return the sizes, labels and range of values of a data file, and what the columns of a table become."""
     import numpy as np
     from scipy import sparse
 
-    from maxmargin.data.files import read
+    from maxmargin.cli.columns import column_lines
+    from maxmargin.cli.reading import files_with
     from maxmargin.data.labels import show
+    from maxmargin.data.rows import matrix_of
 
-    X, y = read(file, labels_file, **reading)
+    files = files_with(file, labels_file, reading)
+    rows, y = files.load()
+    X = matrix_of(rows)
     labels, counts = np.unique(y, return_counts=True)
     X = sparse.csr_array(X)
     n, values = len(y), X.data
@@ -56,6 +69,7 @@ def describe_data(file: Path, labels_file: Path | None, reading: dict[str, Any])
         "smallest": float(values.min()) if values.size else 0.0,
         "largest": float(values.max()) if values.size else 0.0,
         "labels": {show(label): int(count) for label, count in zip(labels, counts, strict=True)},
+        **({"columns": column_lines(files.encoder)} if files.encoder is not None else {}),
     }
 
 

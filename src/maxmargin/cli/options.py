@@ -14,7 +14,10 @@ from maxmargin.settings.parameters import PARAMETERS
 
 DataFile = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="LIBSVM text (plain, .gz, .bz2, .xz, .zst), CSV, Parquet, Arrow or .npy."),
+    typer.Argument(
+        metavar="FILE",
+        help="LIBSVM text (plain, .gz, .bz2, .xz, .zst), CSV, Parquet, Arrow or .npy; - is standard input.",
+    ),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by `maxmargin train`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object at the end instead of words.")]
@@ -65,9 +68,23 @@ def values_of(given: dict[str, Any]) -> dict[str, Any]:
         found["gamma"] = number(found["gamma"])
     if found.get("options"):
         found["options"] = parsed(found["options"])
+    for name in ("columns", "drop"):
+        if found.get(name) is not None:
+            found[name] = names_in(found[name])
+    if found.get("kinds"):
+        found["kinds"] = {name: str(kind) for name, kind in parsed(found["kinds"], "--as").items()}
+    elif "kinds" in found:
+        found["kinds"] = None
     if (weights := found.get("class_weight")) is not None and weights != "balanced":
         found["class_weight"] = parsed(weights.split(","), "--class-weight")
     return found
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in a list with commas; a name that holds a comma is in double quotes."""
+    import csv
+
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
 def number(text: str) -> float | str:
@@ -84,9 +101,11 @@ def parsed(options: list[str], where: str = "--options") -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     for option in options:
-        name, equals, value = option.rpartition("=") if where == "--class-weight" else option.partition("=")
+        last = where in ("--class-weight", "--as")
+        name, equals, value = option.rpartition("=") if last else option.partition("=")
         if not equals:
-            raise ParameterError(f"{where} {option}: write NAME=VALUE, such as batch=32")
+            shown = {"--as": "zip=category", "--class-weight": "spam=2"}.get(where, "batch=32")
+            raise ParameterError(f"{where} {option}: write NAME=VALUE, such as {shown}")
         try:
             found[name] = json.loads(value.lower() if value in ("True", "False") else value)
         except json.JSONDecodeError:

@@ -35,6 +35,7 @@ def predict(
     ways = {"labels": "predict", "decisions": "decide", "probabilities": "probabilities"}
     if what not in ways:
         raise ParameterError(f"--what={what}: choose one of {', '.join(ways)}")
+    output = None if str(output) == "-" else output
     if output:
         check_writable(output)
         check_apart(model, *files_of(file), labels, output)

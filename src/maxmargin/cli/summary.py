@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.cli.columns import column_lines
 from maxmargin.data.labels import show
 from maxmargin.models.approximate import ApproximateModel
+from maxmargin.models.input_rows import encoder_in
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_function import KernelFunction
 from maxmargin.models.linear import LinearModel, Model
@@ -70,6 +72,7 @@ def finite(value: Any) -> Any:
 def as_words(result: Result) -> str:
     """Return the results as text."""
     lines = [
+        *table_lines(result.model.training),
         f"{result.solver}: {result.why}",
         f"{result.status.value} after {result.seconds:.2f} s and {result.epochs:.1f} epochs",
         *(proof_lines(result) if result.status is Status.NOT_SEPARABLE else figure_lines(result)),
@@ -78,6 +81,15 @@ def as_words(result: Result) -> str:
     if "left_out" in training:
         lines.append(f"left out {training['left_out']:,} lines; the first: {training['left_out_first']}")
     return "\n".join(lines if result.status is Status.CONVERGED else [*lines, result.advice])
+
+
+def table_lines(training: dict[str, Any]) -> list[str]:
+    """Return what became of the columns of a table."""
+    encoder = encoder_in(training)
+    if encoder is None:
+        return []
+    label = f", label {encoder.label!r}" if encoder.label is not None else ""
+    return [f"columns: {encoder.d:,} features{label}", *column_lines(encoder)]
 
 
 def figure_lines(result: Result) -> list[str]:

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.encoding.encoder import Encoder
+from maxmargin.data.encoding.fit import Request
+from maxmargin.data.encoding.frames import encoded_frame, fit_to_frame, is_table
 from maxmargin.data.files import Files
-from maxmargin.data.frames import frame_names
+from maxmargin.data.frames import frame_names, named_frame
 from maxmargin.data.labels import check_length, encode, show
 from maxmargin.data.passes import squared_norms
 from maxmargin.data.rows import Rows, count_rows
@@ -25,7 +28,7 @@ class Examples:
 
     For classification, `classes` holds the sorted labels and `codes` the class number of each example. For regression,
     `targets` holds one number for each example. Novelty detection uses neither. `names` are the column names. `weights`
-    are those that files hold, if any.
+    are those that files hold, if any. `encoder` is what made the rows of a table.
     """
 
     rows: Rows
@@ -33,6 +36,7 @@ class Examples:
     classes: np.ndarray = field(default_factory=lambda: NOTHING)
     codes: np.ndarray = field(default_factory=lambda: NOTHING)
     targets: np.ndarray = field(default_factory=lambda: NOTHING)
+    encoder: Encoder | None = None
     names: Sequence[str] | None = None
     weights: np.ndarray | None = None
 
@@ -68,18 +72,38 @@ def weights_of_classes(
     return weights
 
 
-def examples_of(X: Any, y: Any, task: str, threads: int) -> Examples:
-    """Build examples from arrays."""
+def examples_of(X: Any, y: Any, task: str, threads: int, request: Request | None = None) -> Examples:
+    """Build examples from arrays, or from a data frame that is encoded as `request` says."""
+    if is_table(X):
+        X, y, label = with_labels(X, y, None if request is None else request.label)
+        if request is not None:
+            encoder = fit_to_frame(X, y, request._replace(label=None))
+            found = examples_of(encoded_frame(encoder, X), y, task, threads)
+            return replace(found, encoder=replace(encoder, label=label), names=encoder.names)
     if y is None and task != "novelty":
         raise DataError("y is missing: give one label for each row of X")
     return labelled(take_unseen(X), y, task, "y", threads, frame_names(X))
+
+
+def with_labels(X: Any, y: Any, label: str | None) -> tuple[Any, Any, str | None]:
+    """Return a data frame without its column of labels, the labels, and the name of the column, if one is named."""
+    label = y if isinstance(y, str) else label
+    if label is None:
+        return X, y, None
+    frame = named_frame(X)
+    if label not in frame.columns:
+        known = ", ".join(map(repr, frame.columns[:8]))
+        raise DataError(f"X has no column {label!r}: its columns are {known}")
+    if y is not None and not isinstance(y, str):
+        raise DataError(f"label={label!r} names the labels, and y gives them too: leave one out")
+    return frame.drop(label).to_native(), frame.get_column(label).to_numpy(), label
 
 
 def examples_in(files: Files, task: str) -> Examples:
     """Read examples from files."""
     rows, labels, weights = files.read_weighted()
     found = labelled(rows, labels, task, files.name, files.threads, files.column_names)
-    return found if weights is None else replace(found, weights=weights)
+    return replace(found, weights=weights, encoder=files.encoder)
 
 
 def labelled(

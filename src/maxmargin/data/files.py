@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +16,19 @@ import numpy as np
 
 from maxmargin.data.collect import collect, collect_weighted
 from maxmargin.data.columns import widened
+from maxmargin.data.encoding.encoder import Encoder
+from maxmargin.data.encoding.fit import Request, fit_encoder
 from maxmargin.data.expand import Expansion, Kmers
 from maxmargin.data.labels import check_length
 from maxmargin.data.open_source import files_of, format_of, open_source
 from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, matrix_of
 from maxmargin.data.source import Source
+from maxmargin.data.tables.source import TableSource
 from maxmargin.data.take import take
 from maxmargin.data.text.write import write_text
 from maxmargin.data.weights import weights_in
 from maxmargin.errors import DataError, FileError, ParameterError
-from maxmargin.system.budget import PARSERS, Budget, half_of_free
+from maxmargin.system.budget import BYTES_A_VALUE, PARSERS, Budget, half_of_free
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.system.overwriting import check_replaces, is_libsvm_data
 from maxmargin.system.threads import free_memory, thread_count
@@ -55,6 +60,9 @@ class Files:
     expansion: Expansion | None = None
     width: int | None = None  # number of features, if labels are not needed
     weights: Any = None  # a column of a table, or files with one number for each row
+    request: Request | None = None  # how columns of a table are encoded; None for numbers as they are
+    given_encoder: Encoder | None = None  # of a model, for prediction
+    columns: Sequence[str] | None = None  # feature columns of a table that is not encoded, for prediction
 
     def __post_init__(self) -> None:
         check_way(self.on_bad_line)
@@ -85,6 +93,8 @@ class Files:
             parts.append(f"labels {content_of(Path(self.y))}")
         elif self.y is not None:
             parts.append(hashlib.blake2b(repr(np.asarray(self.y).tolist()).encode(), digest_size=8).hexdigest())
+        if self.encoder is not None:
+            parts.append(f"encoder {digest_of(self.encoder)}")
         if self.column_of_weights is not None:
             parts.append(f"weights {self.column_of_weights}")
         elif self.weights is not None:
@@ -146,9 +156,27 @@ class Files:
             raise DataError(f"{paths[0]}: a file brings its own labels: leave y out, or read the file first")
         return read(paths[0], zero_based=self.zero_based, d=d, threads=self.threads, budget=self.allowed)
 
+    @cached_property
+    def encoder(self) -> Encoder | None:
+        """What the columns of tables become: as given, or fitted in one pass over the files; None for other files."""
+        if self.given_encoder is not None or self.request is None or self.kmers is not None or not self.again:
+            return self.given_encoder
+        tables = [path for path in files_of(self.given) if format_of(path).has_columns]
+        if not tables:
+            return None
+        plain = open_source(tables, label=self.label, budget=self.budget, capacity=self.budget.block,
+                            weights=self.column_of_weights, width=self.width)  # fmt: skip
+        sources = [one for one in getattr(plain, "parts", [plain]) if isinstance(one, TableSource)]
+        if any(one.has_numbers_only for one in sources):
+            return None
+        request = self.request._replace(label=sources[0].label_of_file, weights=self.column_of_weights)
+        return fit_encoder(lambda numbers: chain(*(one.scan(numbers) for one in sources)), request, self.name)
+
     @property
     def column_names(self) -> list[str] | None:
-        """Names of the features, after `read`, if the files are tables with one column of numbers for each feature."""
+        """Names of the features, after `read`, if the files are tables with named columns."""
+        if self.encoder is not None:
+            return self.encoder.names
         source = self.__dict__.get("source")
         names = getattr(source, "names", None)
         return None if names is None or set(names) <= {"indices", "values"} else list(names)
@@ -166,6 +194,7 @@ class Files:
             threads=min(max(1, self.threads - 1), PARSERS),
             capacity=self.budget.block, lenient=self.on_bad_line == "skip",
             kmers=self.kmers, width=self.width, budget=self.budget, weights=self.column_of_weights,
+            encoder=self.encoder, columns=self.columns,
         )  # fmt: skip
 
     @property
@@ -177,6 +206,8 @@ class Files:
 
     def too_large(self) -> bool:
         """Whether the rows and the working memory of solvers would exceed the memory limit."""
+        if self.encoder is not None and self.encoder.stored:
+            return COPIES * self.growth() * BYTES_A_VALUE * self.encoder.stored > self.budget.total
         sizes = sum(size_in_memory(path) for path in files_of(self.given))
         return COPIES * self.growth() * sizes > self.budget.total
 
@@ -202,6 +233,10 @@ def read(
     y: Any = None,
     *,
     label: str | None = None,
+    encode: str = "auto",
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
     zero_based: bool = False,
     on_bad_line: str = "refuse",
     d: int | None = None,
@@ -214,6 +249,8 @@ def read(
     path : one file, a list of files, or a pattern such as "part-*.svm"
     y : labels for .npy: an array, or the file that holds them; other formats contain the labels
     label : name of the label column of a table; by default label, y, target or class
+    encode : "auto" encodes the columns of a table, as `train` does; "none" takes numbers as they are
+    columns, drop, kinds : as for `train`
     zero_based : whether feature indices in LIBSVM text start at 0; by default they start at 1
     on_bad_line : "refuse" raises an error at a line that cannot be read, "skip" skips such lines
     d : number of features, if known; by default as many as the file has
@@ -231,7 +268,8 @@ def read(
     """
     if d is not None and not (is_whole(d) and d >= 1):
         raise ParameterError(f"d={d!r} must be a whole number, 1 or above, or None")
-    files = Files(path, y, label, zero_based, on_bad_line, thread_count(threads))
+    request = None if encode == "none" else Request(columns, tuple(drop), dict(kinds or {}))
+    files = Files(path, y, label, zero_based, on_bad_line, thread_count(threads), request=request)
     files.check()
     rows, labels = files.load(d)
     return matrix_of(rows), labels
@@ -256,6 +294,11 @@ def check_way(on_bad_line: Any) -> None:
     """Raise if the value of on_bad_line is not known."""
     if not (isinstance(on_bad_line, str) and on_bad_line in WAYS):
         raise ParameterError(f"on_bad_line={on_bad_line!r} is not known: choose one of {', '.join(WAYS)}")
+
+
+def digest_of(encoder: Encoder) -> str:
+    """Return a digest of an encoder."""
+    return hashlib.blake2b(json.dumps(encoder.saved(), sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def content_of(path: Path) -> str:

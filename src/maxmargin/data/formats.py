@@ -5,11 +5,12 @@ A new format needs a file with a `Source` (see data/source) and a `Format`, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from maxmargin.data.encoding.encoder import Encoder
 from maxmargin.data.source import Source
 from maxmargin.data.text.blocks import BLOCK
 from maxmargin.errors import ParameterError
@@ -36,6 +37,8 @@ class How:
     kmers : length of the words to count in sequences
     width : number of features, if labels are not needed
     budget : memory limit, which bounds a line and a batch; half of the free memory by default
+    encoder : what the columns of a table become, if they are encoded
+    columns : names of the feature columns of a table that is not encoded, in their order, if known
     """
 
     y: Any = None
@@ -49,6 +52,8 @@ class How:
     kmers: int | None = None
     width: int | None = None
     budget: Budget = field(default_factory=half_of_free)
+    encoder: Encoder | None = None
+    columns: Sequence[str] | None = None
 
 
 def as_stored(path: Path) -> float:

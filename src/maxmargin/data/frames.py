@@ -36,6 +36,18 @@ def readable_frame(X: Any, name: str = "X") -> Any:
     raise DataError(f"{name} is a {kind}, which is not a data frame in memory: call collect() or to_numpy() first")
 
 
+def named_frame(X: Any, name: str = "X") -> Any:
+    """Return X as a frame of narwhals in memory; raise unless its columns have different names."""
+    import narwhals as nw
+
+    try:
+        return nw.from_native(readable_frame(X, name), eager_only=True)
+    except (nw.exceptions.NarwhalsError, ValueError) as error:
+        raise DataError(
+            f"{name} is no data frame of named columns ({' '.join(str(error).split())}): rename them"
+        ) from error
+
+
 def frame_names(X: Any) -> list[str] | None:
     """Return the column names of a data frame as text, None for other data."""
     if not is_frame(X):
@@ -50,20 +62,12 @@ def frame_values(X: Any, name: str = "X") -> Any:
 
     The array is float32 if all columns are, else float64.
     """
-    import narwhals as nw
-
     X = readable_frame(X, name)
     sparse: Any = getattr(X, "sparse", None)  # of pandas, if all columns are sparse
     if hasattr(sparse, "to_coo") and len(X.columns):
         return sparse.to_coo()
-    try:
-        frame = nw.from_native(X, eager_only=True)
-        kinds = {str(kind) for kind in frame.schema.values()}
-    except (nw.exceptions.NarwhalsError, ValueError) as error:
-        raise DataError(
-            f"{name} is no data frame of named columns ({' '.join(str(error).split())}): rename them"
-        ) from error
-    names = frame.columns
+    frame = named_frame(X, name)
+    kinds, names = {str(kind) for kind in frame.schema.values()}, frame.columns
     if len(kinds) == 1 and (kind := kinds.pop()) in FLOATS:
         values = np.asarray(frame.to_numpy(), dtype=FLOATS[kind])
     else:

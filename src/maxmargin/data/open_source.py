@@ -5,15 +5,18 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from maxmargin.data.formats import FORMATS, Format, How, register
 from maxmargin.data.formats import format_of as recognised
 from maxmargin.data.source import Several, Source
+from maxmargin.data.tables.csv_dialect import beginning_of, looks_like_csv
 from maxmargin.data.tables.npy import NPY
 from maxmargin.data.tables.source import ARROW, CSV, PARQUET
 from maxmargin.data.text.dna import DnaSource
+from maxmargin.data.text.looks import looks_like_libsvm
 from maxmargin.data.text.source import TEXT
 from maxmargin.errors import FileError
 
@@ -43,8 +46,27 @@ def files_of(given: str | os.PathLike | Sequence[str | os.PathLike]) -> list[Pat
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file: LIBSVM text unless its first bytes or its name identify another format."""
-    return recognised(path, TEXT)
+    """Return the format of a file, by its first bytes, its content and its name. A pipe holds LIBSVM text."""
+    try:
+        status = path.stat()
+    except OSError:
+        return recognised(path, TEXT)  # the code that reads the file will report the error
+    return judged(path, status.st_size, status.st_mtime_ns, status.st_ino) if path.is_file() else TEXT
+
+
+@lru_cache(maxsize=256)
+def judged(path: Path, size: int, changed: int, inode: int) -> Format:
+    """Return the format of a regular file. Text is LIBSVM text or CSV by its content, whatever its name."""
+    found = recognised(path, TEXT)
+    if found not in (TEXT, CSV) or size == 0:
+        return found
+    try:
+        head = beginning_of(path)
+    except FileError:
+        return found
+    if looks_like_libsvm(head):
+        return TEXT
+    return CSV if found is CSV or looks_like_csv(head) else TEXT
 
 
 def kind_of(path: Path) -> str:

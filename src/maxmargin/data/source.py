@@ -73,13 +73,15 @@ class RowBlock(NamedTuple):
 class Facts(NamedTuple):
     """Statements of a file about itself: number of rows, number of features, classes.
 
-    A block file also states `ends`: the number of rows up to the end of each block.
+    A block file also states `ends`: the number of rows up to the end of each block, and the encoder of its rows if they
+    come from a table.
     """
 
     n: int
     d: int
     classes: np.ndarray
     ends: np.ndarray | None = None
+    encoder: dict[str, Any] | None = None
 
 
 class Source(Protocol):
@@ -292,7 +294,8 @@ class Several:
     def placed(self, block: RowBlock, number: int, base: int) -> RowBlock:
         """Return a block with its place among all files; raise if two tables have different columns."""
         names = [getattr(self.parts[k], "names", None) for k in (0, number)]
-        if names[1] is not None and names[0] is not None and names[0] != names[1]:
+        by_name = getattr(self.parts[number], "matches_names", False)
+        if not by_name and names[1] is not None and names[0] is not None and names[0] != names[1]:
             other = self.parts[0].name
             raise DataError(f"{self.parts[number].name}: its columns are not those of {other}: make them alike")
         place, following = (there._replace(file=number, base=base) for there in (block.place, block.next))

@@ -11,10 +11,10 @@ import numpy as np
 
 from maxmargin.data.columns import shifted
 from maxmargin.data.rows import Rows, count_rows, part_of_rows
-from maxmargin.data.take import take
 from maxmargin.kernels.feature_maps import FeatureMap, map_metadata, transform
 from maxmargin.kernels.functions import Kernel
 from maxmargin.kernels.support_vectors import Widths
+from maxmargin.models.input_rows import input_rows
 from maxmargin.problems.certificate import Certificate
 from maxmargin.system.overwriting import check_replaces_model
 from maxmargin.system.tensor_file import write_tensors
@@ -84,7 +84,7 @@ class ApproximateModel(Widths):
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return decision values: (n,) for two classes, positive for the second; (n, k) for more."""
-        return np.concatenate([self.linear.decide(part, threads) for part in self.mapped(take(X), threads)])
+        return np.concatenate([self.linear.decide(part, threads) for part in self.mapped(X, threads)])
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return the label of each row."""
@@ -92,11 +92,12 @@ class ApproximateModel(Widths):
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return P(class | x), one column for each class; for a loss that has them."""
-        return np.concatenate([self.linear.probabilities(part, threads) for part in self.mapped(take(X), threads)])
+        return np.concatenate([self.linear.probabilities(part, threads) for part in self.mapped(X, threads)])
 
-    def mapped(self, rows: Rows, threads: int | None) -> Iterator[Rows]:
+    def mapped(self, X: Any, threads: int | None) -> Iterator[Rows]:
         """Yield φ of the rows in blocks; at least one block, which may be empty."""
-        rows, n = self.fitting(rows), count_rows(rows)
+        rows = self.fitting(input_rows(self.training, X))
+        n = count_rows(rows)
         rows = rows if self.centre is None else shifted(rows, self.centre)
         step = max(1, FEATURES_AT_ONCE // max(self.features.components, 1))
         for start in range(0, max(n, 1), step):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.encoding.encoder import encoder_of
 from maxmargin.data.expand import find_expansion
 from maxmargin.problems.certificate import Certificate
 from maxmargin.system.budget import shown_size
@@ -34,6 +35,11 @@ def training_in(metadata: Any) -> dict[str, Any]:
     for name in ("n", "d", "nnz", "input_d"):
         if name in found:
             size(found, name)
+    if "encoder" in found:
+        _ = encoder_of(found["encoder"])
+    columns = found.get("columns", [])
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise ValueError("columns is not a list of names")
     if not isinstance(found.get("widens", False), bool):
         raise ValueError(f"widens is {short(found['widens'])}, not true or false")
     for name in ("loss", "formulation", "solver", "status"):
@@ -49,6 +55,8 @@ def check_input(training: dict[str, Any], d: int) -> None:
         raise ValueError(f"expand is {short(text)}, not text")
     expansion = find_expansion(text)
     width = int(training.get("input_d", d))
+    if "encoder" in training and encoder_of(training["encoder"]).d > width:
+        raise ValueError(f"the encoder makes more than {width} features")
     reached = width if expansion is None else expansion.columns(width)
     if reached > d:
         raise ValueError(f"input_d or expand lead to {reached} features, the weights have {d}")

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.rows import Dense, Rows, count_rows
-from maxmargin.data.take import take
 from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.kernels.functions import Kernel, kernel_metadata, kernel_of
 from maxmargin.kernels.points import Points, few_of
@@ -24,6 +23,7 @@ from maxmargin.kernels.support_vectors import SupportVectors, check_places, chec
 from maxmargin.kernels.tiles import combination
 from maxmargin.loop.outcome import Outcome
 from maxmargin.models.file_checks import centre_in, certificate_in, training_in
+from maxmargin.models.input_rows import input_rows
 from maxmargin.models.probabilities import couple, pair_probabilities
 from maxmargin.problems.certificate import Certificate, summed
 from maxmargin.system.file_checks import REAL, checked_array, row_numbers, section, short, size
@@ -96,7 +96,7 @@ class KernelModel(SupportVectors):
 
     def decide_pairs(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return decision values (n, number of pairs), positive for the first class of the pair."""
-        rows, threads, vectors = self.fitting(take(X)), thread_count(threads), self.points()
+        rows, threads, vectors = self.fitting(input_rows(self.training, X)), thread_count(threads), self.points()
         found, few = np.tile(self.b, (count_rows(rows), 1)), count_rows(rows) * len(vectors) <= AT_ONCE
         for part, many in self.parts(rows, threads):
             K = self.values_at_once(many, vectors) if few and self.kernel.by_products else None

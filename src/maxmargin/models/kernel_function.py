@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.rows import Rows, count_rows
-from maxmargin.data.take import take
 from maxmargin.errors import FileError, MaxmarginError
 from maxmargin.kernels.functions import Kernel, kernel_metadata, kernel_of
 from maxmargin.kernels.support_vectors import SupportVectors, check_places, check_widens, picked_vectors, vectors_of
 from maxmargin.kernels.tiles import combination
 from maxmargin.loop.outcome import Outcome
 from maxmargin.models.file_checks import centre_in, certificate_in, training_in
+from maxmargin.models.input_rows import input_rows
 from maxmargin.problems.certificate import Certificate
 from maxmargin.system.file_checks import REAL, checked_array, real, row_numbers, section, size
 from maxmargin.system.overwriting import check_replaces_model
@@ -65,7 +65,7 @@ class KernelFunction(SupportVectors):
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return the value for each row. Values of a one-class model within rounding of its boundary are 0."""
-        rows, threads = self.fitting(take(X)), thread_count(threads)
+        rows, threads = self.fitting(input_rows(self.training, X)), thread_count(threads)
         found, vectors = np.full(count_rows(rows), self.b), self.points()
         for part, many in self.parts(rows, threads):
             found[part] += combination(self.kernel, many, vectors, self.coefficients[:, None], threads)[:, 0]

@@ -24,6 +24,7 @@ from maxmargin.kernels.feature_maps import map_of
 from maxmargin.models.approximate import KIND as APPROXIMATE_KIND
 from maxmargin.models.approximate import ApproximateModel
 from maxmargin.models.file_checks import centre_in, certificate_in, check_input, classes_in, training_in
+from maxmargin.models.input_rows import input_rows
 from maxmargin.models.kernel import KIND as KERNEL_KIND
 from maxmargin.models.kernel import KernelModel, kernel_model
 from maxmargin.models.kernel_function import KIND as FUNCTION_KIND
@@ -131,7 +132,7 @@ class LinearModel:
         expansion = self.expansion
         if isinstance(expansion, Kmers) and isinstance(X, (list, tuple)) and all(isinstance(one, str) for one in X):
             return rows_of(X, expansion.k)
-        rows = take(X)
+        rows = input_rows(self.training, X)
         self.check_width(count_columns(rows), "X")
         return take(expansion.apply(rows)) if expansion else rows
 

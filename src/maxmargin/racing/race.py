@@ -20,6 +20,8 @@ import numpy as np
 
 from maxmargin.choose import choose
 from maxmargin.data.columns import shifted, widened
+from maxmargin.data.encoding.frames import encoded_frame, is_table
+from maxmargin.data.examples import Examples
 from maxmargin.data.files import is_file
 from maxmargin.data.labels import check_length, show, signs
 from maxmargin.data.passes import scores
@@ -168,7 +170,7 @@ def race(
     rows, signed, weights = data.rows, signs(data.codes, side), weights_of(data, settings)
     unseen: Unseen | None = None
     if test is not None:
-        unseen = taken_test(test, data.classes, side, count_columns(rows), settings)
+        unseen = taken_test(test, data, side, count_columns(rows), settings)
     else:
         away = held_out(signed, holdout, seed)
         if away.any():
@@ -277,14 +279,17 @@ class Unseen:
         return float(np.mean(signs(values > 0, True) != self.y))
 
 
-def taken_test(test: Any, classes: np.ndarray, side: int, d: int, settings: Settings) -> Unseen:
+def taken_test(test: Any, data: Examples, side: int, d: int, settings: Settings) -> Unseen:
     """Return the test set that the caller gave. Its labels must be those of the training data."""
-    name, threads = named(test, "test"), settings.thread_count
+    name, threads, classes = named(test, "test"), settings.thread_count, data.classes
     try:
         X, y = (test, None) if is_path(test) else test
     except (TypeError, ValueError):
         raise ParameterError("test must be the path of a file, or a pair (X, y)") from None
-    rows, y = files_for(settings.changed(X=X, y=y)).read() if is_file(X) else (take(X), y)
+    if is_file(X):
+        rows, y = files_for(settings.changed(X=X, y=y), data.encoder).read()
+    else:
+        rows = encoded_frame(data.encoder, X, "test") if data.encoder is not None and is_table(X) else take(X)
     if count_columns(rows) > d:
         raise DataError(
             f"{name} has {count_columns(rows)} features, but the training data have {d}: prepare both in the same way"

@@ -101,6 +101,16 @@ PARAMETERS = {
         None, FILES, "Memory limit when training from files, e.g. 500MB.", str, shown="half of the free memory"
     ),
     "label": Parameter(None, FILES, "The column of labels in a table.", str, shown="label, y, target or class"),
+    "encode": Parameter("auto", FILES, "auto: encode the columns of a table; none: take its numbers as they are.", str),
+    "columns": Parameter(None, FILES, "Columns of a table to learn from: NAME,NAME,...", str, shown="all"),
+    "drop": Parameter(None, FILES, "Columns of a table to leave out: NAME,NAME,...", str, shown="none"),
+    "kinds": Parameter(
+        None,
+        FILES,
+        "What a column of a table is, as NAME=KIND: number, category, text, date or drop; may be repeated.",
+        list[str],
+        ("--as",),
+    ),
     "zero_based": Parameter(
         False, FILES, "Features are counted from 0 in the file, not from 1.", bool, ("--zero-based",)
     ),

@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin.data.collections import is_on_cluster
 from maxmargin.data.expand import Kmers, find_expansion
 from maxmargin.data.files import is_file
+from maxmargin.data.frames import is_frame
 from maxmargin.kernels.functions import NAMES, has_parameter
 from maxmargin.problems.linear import penalty
 from maxmargin.problems.losses import losses_with_probabilities
@@ -145,6 +146,17 @@ def of_files(name: str, values: Values) -> str:
     return "" if is_file(values["X"]) else f"{name} is for files, and X is none: leave it out"
 
 
+def of_tables(name: str, values: Values) -> str:
+    """Refuse a parameter for tables if X is neither a file nor a data frame."""
+    there = is_file(values["X"]) or is_frame(values["X"])
+    return "" if there else f"{name} is for tables, and X is none: leave it out"
+
+
+def of_encoded(name: str, values: Values) -> str:
+    """Refuse a parameter for encoded tables without encoding."""
+    return "" if values["encode"] != "none" else f"{name} has no meaning for encode='none': leave one out"
+
+
 def numbers_or_files(name: str, values: Values) -> str:
     """Refuse the name of a column or a file if X has neither columns nor files."""
     named = isinstance(values[name], (str, os.PathLike))
@@ -193,7 +205,11 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "force": (beside("checkpoint", "checkpoint=PATH: that is the file it may replace"),),
     "timeout": (of_clusters,),
     "memory": (of_files,),
-    "label": (of_files,),
+    "label": (of_tables,),
+    "encode": (of_tables,),
+    "columns": (of_tables, of_encoded),
+    "drop": (of_tables, of_encoded),
+    "kinds": (of_tables, of_encoded),
     "zero_based": (of_files,),
     "on_bad_line": (of_files,),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from maxmargin.data.encoding.fit import Request
 from maxmargin.data.expand import Expansion, find_expansion
 from maxmargin.errors import ParameterError
 from maxmargin.kernels.approximation import Approximation
@@ -65,6 +66,13 @@ class Settings:
     def expansion(self) -> Expansion | None:
         """The expansion of the features, if any."""
         return find_expansion(self.expand)
+
+    @property
+    def request(self) -> Request | None:
+        """How the columns of a table are encoded; None if they are not."""
+        if self.encode == "none":
+            return None
+        return Request(self.columns, tuple(self.drop or ()), dict(self.kinds or {}), self.label)
 
     @property
     def approximation(self) -> Approximation | None:

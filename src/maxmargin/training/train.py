@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maxmargin.data.collections import is_on_cluster
+from maxmargin.data.encoding.encoder import Encoder
 from maxmargin.data.examples import Examples, examples_in, examples_of
 from maxmargin.data.files import Files, is_file
 from maxmargin.data.rows import count_columns
@@ -74,6 +75,10 @@ def train(
     timeout: float = 600.0,
     memory: Any = None,
     label: str | None = None,
+    encode: str = "auto",
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
+    kinds: Mapping[str, str] | None = None,
     zero_based: bool = False,
     on_bad_line: str = "refuse",
 ) -> Result:
@@ -83,11 +88,11 @@ def train(
 
     Parameters
     ----------
-    X : array, SciPy sparse matrix, or a file: LIBSVM text (plain, .gz, .bz2, .xz, .zst), CSV, Parquet, Arrow or .npy;
-        a list of files, or a pattern such as "part-*.svm"
+    X : array, SciPy sparse matrix, data frame, or a file: LIBSVM text (plain, .gz, .bz2, .xz, .zst), CSV, Parquet,
+        Arrow or .npy; a list of files, or a pattern such as "part-*.svm"
     y : labels of any type. More than two classes are trained one against the rest, or with a kernel pair by pair.
         Numbers for regression; None for novelty detection and for files. For .npy files: an array, or the file that
-        holds the labels
+        holds the labels. For a data frame, `label` may name a column instead
     task : "classify", "regress" (ε-SVR, or ν-SVR with `nu`) or "novelty" (one-class). The last two use a kernel, the
         linear one by default
     loss : "hinge", "squared_hinge" or "logistic", for classification
@@ -130,6 +135,10 @@ def train(
     memory : limit for training from files, in bytes or as "500MB", beyond the memory that the program uses at its
         start; half of the free memory by default. Rows that do not fit are read again in each pass
     label : the column of labels in a table; by default the one called label, y, target or class
+    encode : "auto" encodes the columns of tables and data frames: numbers are standardised, categories, dates and text
+        become numbers, missing values are filled in. The model keeps the encoder. "none" takes numbers as they are
+    columns, drop : names of the columns of a table to learn from, or to leave out
+    kinds : what columns are, to overrule the choice: a dictionary of "number", "category", "text", "date" or "drop"
     zero_based : whether the features in a file are counted from 0 instead of 1
     on_bad_line : "refuse" a file with an unreadable line, or "skip" such lines
 
@@ -197,23 +206,32 @@ def examples_for(settings: Settings) -> Examples:
     """Return rows in memory and their labels, from arrays or files, for one fit or several."""
     if is_file(settings.X):
         return examples_in(files_for(settings), settings.task)
-    return examples_of(settings.X, settings.y, settings.task, settings.thread_count)
+    return examples_of(settings.X, settings.y, settings.task, settings.thread_count, settings.request)
 
 
-def files_for(settings: Settings) -> Files:
-    """Return the files that X names, with the settings for reading them."""
+def files_for(settings: Settings, encoder: Encoder | None = None) -> Files:
+    """Return the files that X names, with the settings for reading them, and the encoder of other rows if given."""
     files = Files(
         settings.X, settings.y, settings.label, settings.zero_based, settings.on_bad_line, settings.thread_count,
         settings.budget, settings.expansion, weights=settings.weights if is_file(settings.weights) else None,
+        request=settings.request, given_encoder=encoder,
     )  # fmt: skip
     files.check()
     return files
 
 
 def described(files: Files) -> dict[str, Any]:
-    """Return what a model says of its files: skipped lines, and the column of weights, which is no feature."""
-    column = files.column_of_weights
-    return {**files.left_out, **({} if column is None else {"weights_column": column})}
+    """Return what a model says of its files: skipped lines, the column of weights, and what its columns became."""
+    found: dict[str, Any] = dict(files.left_out)
+    if files.column_of_weights is not None:
+        found["weights_column"] = files.column_of_weights
+    if files.encoder is not None:
+        found["encoder"] = files.encoder.saved()
+    elif files.source.facts is not None and files.source.facts.encoder is not None:
+        found["encoder"] = files.source.facts.encoder
+    elif files.column_names is not None:
+        found["columns"] = files.column_names
+    return found
 
 
 def check_streamed(settings: Settings, files: Files) -> None:
@@ -234,6 +252,14 @@ def check_streamed(settings: Settings, files: Files) -> None:
 
 
 def fit_examples(data: Examples, settings: Settings) -> Result:
+    """Train on rows in memory. The model keeps what made the rows of a table."""
+    result = fit_rows(data, settings)
+    if data.encoder is not None:
+        result.model.training["encoder"] = data.encoder.saved()
+    return result
+
+
+def fit_rows(data: Examples, settings: Settings) -> Result:
     """Train on rows in memory."""
     if data.weights is not None:
         settings = settings.changed(weights=data.weights)

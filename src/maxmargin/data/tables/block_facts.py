@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.encoding.encoder import encoder_of
 from maxmargin.data.source import Facts
 from maxmargin.data.tables.arrow_sizes import UnpackedSizes
 from maxmargin.data.tables.batches import check_size, refusing
@@ -56,7 +57,20 @@ def checked_facts(path: Path, text: bytes, batches: int) -> Facts:
             raise wrong(path, f"{name} is {brief(value)}, not a whole number from 0 on")
     check_ends(path, ends, n, batches)
     check_classes(path, classes, n)
-    return Facts(n, d, np.array(classes), np.array(ends, dtype=np.int64))
+    return Facts(n, d, np.array(classes), np.array(ends, dtype=np.int64), checked_encoder(path, said.get("encoder"), d))
+
+
+def checked_encoder(path: Path, found: Any, d: int) -> dict[str, Any] | None:
+    """Return the encoder of the rows as JSON; raise unless it makes d features. None if there is none."""
+    if found is None:
+        return None
+    try:
+        encoder = encoder_of(found)
+    except (ValueError, RecursionError) as error:
+        raise wrong(path, str(error)) from error
+    if encoder.d != d:
+        raise wrong(path, f"the encoder makes {encoder.d} features, and the rows have {d}")
+    return encoder.saved()
 
 
 def check_ends(path: Path, ends: Any, n: int, batches: int) -> None:

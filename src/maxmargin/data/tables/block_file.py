@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.encoding.encoder import Encoder
 from maxmargin.data.rows import Csr, Dense, Rows, count_columns
 from maxmargin.data.source import Facts, Source
 from maxmargin.data.tables.block_facts import KEY
@@ -25,23 +26,34 @@ COMPRESSIONS = ("zstd", "lz4", "none")
 Watch = Callable[[int, int], Any]
 
 
-def convert(source: Source, path: str | Path, compression: str = "zstd", watch: Watch | None = None) -> Facts:
-    """Write the rows of a source to a block file, atomically; call watch(bytes read, rows written) after each block."""
+def convert(
+    source: Source,
+    path: str | Path,
+    compression: str = "zstd",
+    watch: Watch | None = None,
+    encoder: Encoder | None = None,
+) -> Facts:
+    """Write the rows of a source to a block file, atomically; call watch(bytes read, rows written) after each block.
+
+    `encoder` is what made the rows of a table; the file keeps it, for models that are trained on it.
+    """
     if compression not in COMPRESSIONS:
         raise ParameterError(f"compression={compression!r} is not known: choose one of {', '.join(COMPRESSIONS)}")
     try:
         with replacing(path) as stream:
-            return write(source, stream, compression, np.int32, watch)
+            return write(source, stream, compression, np.int32, watch, encoder)
     except WideError:
         with replacing(path) as stream:
-            return write(source, stream, compression, np.int64, watch)
+            return write(source, stream, compression, np.int64, watch, encoder)
 
 
 class WideError(Exception):
     """A column number does not fit in int32."""
 
 
-def write(source: Source, stream: Any, compression: str, kind: type, watch: Watch | None) -> Facts:
+def write(
+    source: Source, stream: Any, compression: str, kind: type, watch: Watch | None, encoder: Encoder | None
+) -> Facts:
     """Write all blocks, with indices of type `kind`, and the facts; return the facts."""
     import pyarrow as pa
 
@@ -67,10 +79,12 @@ def write(source: Source, stream: Any, compression: str, kind: type, watch: Watc
         if watch:
             watch(block.read, n)
     assert writer is not None
-    words = json.dumps({"n": n, "d": d, "classes": classes.tolist(), "ends": ends})
+    saved = None if encoder is None else encoder.saved()
+    told = {"n": n, "d": d, "classes": classes.tolist(), "ends": ends, **({"encoder": saved} if saved else {})}
+    words = json.dumps(told)
     writer.write_batch(pa.RecordBatch.from_pylist([], schema=schema), custom_metadata={KEY: words})
     writer.close()
-    return Facts(n, d, classes, np.array(ends))
+    return Facts(n, d, classes, np.array(ends), saved)
 
 
 def batch_of(rows: Rows, labels: np.ndarray, kind: type) -> Any:

@@ -1,0 +1,120 @@
+"""Columns of Arrow tables as numbers or text, whatever type they have. Missing values stay missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.tables.arrays import array_of
+from maxmargin.errors import DataError
+
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "#NA", "<NA>", "None", "?")  # in text
+
+
+class NotNumbersError(Exception):
+    """A column that was taken for numbers holds something else, such as `value`."""
+
+    def __init__(self, column: str, value: str) -> None:
+        super().__init__(column, value)
+        self.column, self.value = column, value
+
+
+def is_number(kind: Any) -> bool:
+    """Whether a column type is numbers. Booleans are not."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def is_date(kind: Any) -> bool:
+    """Whether a column type is dates, with or without a time of day."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a column type is text."""
+    import pyarrow as pa
+
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(is_kind(kind) for is_kind in kinds)
+
+
+def is_encodable(kind: Any) -> bool:
+    """Whether a column type is numbers, text, booleans, dates or nothing but missing values."""
+    import pyarrow as pa
+
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return is_number(plain) or is_text(plain) or is_date(plain) or pa.types.is_boolean(plain) or pa.types.is_null(plain)
+
+
+def decoded(column: Any) -> Any:
+    """Return the column without a dictionary."""
+    import pyarrow as pa
+
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def as_numbers(column: Any, place: str) -> np.ndarray:
+    """Return a column as float64, with NaN for missing values; `place` names it in messages."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    column = decoded(column)
+    if is_text(column.type):
+        column = compute.utf8_trim_whitespace(column)
+        column = compute.if_else(compute.is_in(column, pa.array(MISSING, column.type)), None, column)
+    try:
+        column = column.cast(pa.float64(), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(
+            f"{place} holds {first_not_number(column)}, and it was a column of numbers: correct it"
+        ) from error
+    return np.asarray(array_of(compute.fill_null(column, np.nan) if column.null_count else column))
+
+
+def first_not_number(column: Any) -> str:
+    """Return the first value of a column that is no number, for a message."""
+    for value in column.to_pylist():
+        if value is not None:
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return shortened(repr(value))
+    return f"values of type {column.type}"
+
+
+def shortened(text: str) -> str:
+    """Return at most 40 characters of a text."""
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def as_text(column: Any) -> Any:
+    """Return a column as text without spaces at both ends. Text that stands for a missing value is missing."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    column = decoded(column)
+    if not is_text(column.type):
+        return column.cast(pa.string(), safe=False)
+    column = compute.utf8_trim_whitespace(column)
+    kind = pa.large_string() if column.type == pa.large_string() else pa.string()
+    column = column if column.type == kind else column.cast(kind)
+    missing = compute.is_in(column, pa.array(MISSING, kind))
+    return compute.if_else(missing, pa.scalar(None, kind), column)
+
+
+def bytes_of(column: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the offsets and the bytes of a column of text in lower case; missing values are empty."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    column = compute.utf8_lower(compute.fill_null(column, ""))
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    wide = np.int64 if column.type == pa.large_string() else np.int32
+    _, ends, text = column.buffers()
+    offsets = np.frombuffer(ends, wide, len(column) + 1, column.offset * np.dtype(wide).itemsize)
+    return offsets.astype(np.int64), np.frombuffer(text, np.uint8) if text is not None else np.zeros(0, np.uint8)

@@ -1,0 +1,70 @@
+"""Columns that alone tell the label: either a gift, or a leak that is not there when predictions are made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.encoding.arrow_columns import as_numbers, as_text
+from maxmargin.data.encoding.columns import Category, Column, Number
+from maxmargin.data.tables.arrays import array_of
+
+LEAST_ROWS = 50
+ALL_BUT = 0.005  # errors of a column that tells the label, relative to those of the most frequent label
+STRAIGHT = 0.9995  # correlation with a target
+MANY_LABELS = 20
+
+
+def tells_label(column: Column, values: Any, labels: Any) -> bool:
+    """Whether a column alone predicts the labels, nearly without errors, on the rows of a sample."""
+    if len(labels) < LEAST_ROWS or not isinstance(column, (Number, Category)):
+        return False
+    codes, count = codes_of(labels)
+    if count > MANY_LABELS:
+        return isinstance(column, Number) and follows(as_numbers(values, column.name), labels)
+    least = len(codes) - np.max(np.bincount(codes))
+    wrong = errors_of(column, values, codes, count)
+    return bool(least > 0 and wrong <= ALL_BUT * least)
+
+
+def errors_of(column: Column, values: Any, codes: np.ndarray, count: int) -> int:
+    """Return the errors of the best label for each value, or on each side of the best threshold."""
+    if isinstance(column, Number):
+        numbers = as_numbers(values, column.name)
+        return errors_of_threshold(np.where(np.isnan(numbers), column.mean, numbers), codes, count)
+    places, many = codes_of(as_text(values).fill_null(""))
+    if 5 * many > len(codes):
+        return len(codes)
+    table = np.zeros((many, count), dtype=np.int64)
+    np.add.at(table, (places, codes), 1)
+    return int(len(codes) - table.max(axis=1).sum())
+
+
+def errors_of_threshold(values: np.ndarray, codes: np.ndarray, count: int) -> int:
+    """Return the errors of the best threshold, with the most frequent label on each side."""
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(np.eye(count, dtype=np.int64)[codes[order]], axis=0)
+    ends = np.flatnonzero(np.append(np.diff(values[order]) > 0.0, True))
+    right = below[ends].max(axis=1) + (below[-1] - below[ends]).max(axis=1)
+    return int(len(codes) - right.max())
+
+
+def follows(values: np.ndarray, labels: Any) -> bool:
+    """Whether the labels are numbers, and nearly a straight line over the values."""
+    try:
+        targets = as_numbers(labels, "labels")
+    except Exception:
+        return False
+    some = np.isfinite(values) & np.isfinite(targets)
+    if np.count_nonzero(some) < LEAST_ROWS or np.ptp(values[some]) == 0.0 or np.ptp(targets[some]) == 0.0:
+        return False
+    return abs(float(np.corrcoef(values[some], targets[some])[0, 1])) > STRAIGHT
+
+
+def codes_of(column: Any) -> tuple[np.ndarray, int]:
+    """Return the number of each value, and how many values there are."""
+    import pyarrow as pa
+
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    return np.asarray(array_of(coded.indices.cast(pa.int64()))), len(coded.dictionary)
