@@ -10,12 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
+from maxmargin.cli.standard_input import saved_input
 from maxmargin.settings.parameters import PARAMETERS
 
 DataFile = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
+        callback=saved_input,
         help="LIBSVM text (plain, .gz, .bz2, .xz, .zst), CSV, Parquet, Arrow or .npy; - is standard input.",
     ),
 ]

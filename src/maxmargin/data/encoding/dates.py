@@ -69,7 +69,8 @@ def weekdays_of(seconds: np.ndarray) -> np.ndarray:
 def days_of(seconds: np.ndarray) -> np.ndarray:
     """Return the day of the month of each time, from 0."""
     moments = seconds.astype("datetime64[s]")
-    return (moments.astype("datetime64[D]") - moments.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64)
+    since = moments.astype("datetime64[D]") - moments.astype("datetime64[M]").astype("datetime64[D]")
+    return np.asarray(since.astype(np.int64))
 
 
 def hours_of(seconds: np.ndarray) -> np.ndarray:

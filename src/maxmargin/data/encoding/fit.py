@@ -100,7 +100,7 @@ def encoder_from(statistics: TableStatistics, request: Request, place: str) -> E
         raise DataError(f"{place}: features are missing: {said}")
     encoder = Encoder(columns, request.label)
     some = sample.slice(0, TRIED_ROWS).combine_chunks()
-    tried = encoder.apply({name: one_array(some, name) for name in some.schema.names}, some.num_rows)
+    tried = encoder.apply({name: one_array(some, name) for name in some.schema.names}, some.num_rows, 0, place)
     width = count_stored(tried) / max(some.num_rows, 1)
     dense, leaks = width > DENSE_FROM * encoder.d, leaks_in(columns, sample, request.label)
     return Encoder(columns, request.label, dense, leaks, numbers_of(statistics), width * statistics.rows)

@@ -274,6 +274,8 @@ class TableSource(OneFile):
 
     def label_among(self, names: list[str]) -> str | None:
         """Return the label column; None if labels are not needed and all columns are features."""
+        if self.facts is not None:
+            return LABELS[0]  # of a block file, whatever the label of the table was that it comes from
         names = [name for name in names if name != self.weights]
         name = self.label or next((name for name in LABELS if name in names), None)
         if self.width is not None and name not in names and (self.label is None or self.encoder or self.columns):
