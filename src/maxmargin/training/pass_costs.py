@@ -7,7 +7,7 @@
     lbfgs, cocoa     a pass costs little more than reading, or a few sweeps of dual coordinate descent
 
 A pass costs what reading and work cost on all threads, and a round with its messages. The constants are fits by eye to
-the data of the group `tuned` in benchmarks/results/choices_from_disk.md, and for lbfgs, cocoa and products to rounds on
+the data in benchmarks/results/choices_from_disk_tuned.md, and for lbfgs, cocoa and products to rounds on
 20news.binary and rcv1_vw_1000. Estimates are right within a factor of about three.
 """
 

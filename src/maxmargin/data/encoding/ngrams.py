@@ -25,7 +25,7 @@ SPACE = np.uint64(32)
 
 def hashed(offsets: np.ndarray, text: np.ndarray, words: bool, buckets: int) -> Csr:
     """Return the counts of the n-grams of each text, text[offsets[i]:offsets[i+1]], in UTF-8 and lower case."""
-    most = most_grams(offsets, text, words)
+    most = (1 if words else 3) * (int(offsets[-1] - offsets[0]) + len(offsets))  # a word has a letter and an end
     indptr = np.zeros(len(offsets), dtype=np.int64)
     indices, counts = np.empty(most, dtype=np.int32), np.empty(most)
     last = np.full(buckets, -1, dtype=np.int64)
@@ -75,20 +75,6 @@ def mixed(h, letter):
 def bucket_of(h, buckets):
     """Return the bucket of a hash; `buckets` is a power of two."""
     return np.int64((h ^ (h >> np.uint64(32))) & np.uint64(buckets - 1))
-
-
-@compiled
-def most_grams(offsets: Any, text: Any, words: bool) -> int:
-    """Return an upper bound on the number of n-grams."""
-    runs = characters = 0
-    for i in range(len(offsets) - 1):
-        inside = False
-        for p in range(offsets[i], offsets[i + 1]):
-            letter = is_letter(text[p])
-            runs += letter and not inside
-            characters += letter
-            inside = letter
-    return 2 * runs if words else 2 * (characters + 2 * runs)
 
 
 @compiled
