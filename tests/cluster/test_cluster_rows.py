@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 from cluster_passes import Broken, Sums
+from two_workers import both_back
 
 from maxmargin.cluster import cluster_rows
 from maxmargin.cluster.intake import rows_on_cluster
@@ -78,7 +79,7 @@ def test_a_worker_killed_in_mid_round_changes_no_sum(data, client):
     assert found[0].tobytes() == expected(data)[0].tobytes()
     assert found[1].tolist() == [1000.0, 2000.0]  # vectors of the lost partitions begin at what was saved
     assert rows.restored == lost
-    client.wait_for_workers(2, timeout=60)
+    both_back(client)
     found = rows.reduce([Sums(W)])[0]
     assert found[0].tobytes() == expected(data)[0].tobytes()
     assert found[1][0] == 1000.0
@@ -90,7 +91,7 @@ def test_a_worker_killed_between_rounds_changes_no_sum(data, client):
     found = rows.reduce([Sums(W)])[0]
     assert found[0].tobytes() == expected(data)[0].tobytes()
     assert found[1].tolist() == [1000.0, 1000.0]
-    client.wait_for_workers(2, timeout=60)
+    both_back(client)
 
 
 @pytest.fixture
@@ -127,7 +128,7 @@ def test_a_worker_killed_before_the_sums_are_added_changes_no_sum(data, client, 
     found = rows.reduce([Sums(W)])[0]
     assert found[0].tobytes() == expected(data)[0].tobytes()
     assert found[1].tolist() == [1000.0, 1000.0]  # rows of the living worker are not visited again
-    client.wait_for_workers(2, timeout=60)
+    both_back(client)
 
 
 def test_totals_of_an_abandoned_round_are_never_added(data, client, in_tree):

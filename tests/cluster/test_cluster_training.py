@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
+from two_workers import both_back
 
 import maxmargin
 from maxmargin.cli import run
@@ -79,7 +80,7 @@ def test_a_worker_killed_during_training_costs_no_certificate(data, client, solv
     assert found.status is Status.CONVERGED
     alone = maxmargin.train(*data, tol=1e-7)
     assert found.certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-6)
-    client.wait_for_workers(2, timeout=60)
+    both_back(client)
 
 
 def wide(n=400, d=1500, seed=0):
@@ -113,7 +114,7 @@ def test_cocoa_outlives_a_worker_that_is_killed(client):
             os.kill(sorted(client.run(os.getpid).values())[0], signal.SIGKILL)
 
     found = maxmargin.train(blocks, client=client, tol=1e-3, solver="cocoa", callback=kill)
-    client.wait_for_workers(2, timeout=60)
+    both_back(client)
     alone = maxmargin.train(X, y, tol=1e-6)
     assert len(records) > 8
     assert found.status is Status.CONVERGED
