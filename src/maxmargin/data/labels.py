@@ -10,6 +10,7 @@ from maxmargin.data.frames import is_missing
 from maxmargin.errors import DataError
 
 CLOSE = 4  # Whole numbers whose range is at most this many times their count are counted instead of sorted.
+MANY = 50  # rows from which a label for every other row is no class
 KEPT_KINDS = "biufU"  # Kinds of NumPy types that a model file can store: booleans, numbers, text.
 
 
@@ -25,9 +26,19 @@ def encode(y: Any, n: int, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
         close_numbers(y) or two_numbers(y) or np.unique(plain(y) if y.dtype.kind in "OT" else y, return_inverse=True)
     )
     check_kept(classes)
+    check_classes(len(classes), n, name)
     if len(classes) < 2:
         raise DataError(f"{name} holds 1 class only, {show(classes[0])}: training needs examples of at least two")
     return classes, codes.reshape(-1)
+
+
+def check_classes(count: int, n: int, name: str) -> None:
+    """Raise if more than half of many labels differ: these are numbers to predict, or ids, but no classes."""
+    if n >= MANY and 2 * count > n:
+        raise DataError(
+            f"{name} has {count:,} different labels in {n:,} rows, too many for classes: for numbers take "
+            "task='regress' (--task regress), else another column of labels"
+        )
 
 
 def two_numbers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

@@ -167,6 +167,7 @@ def test_standard_input_is_a_file_too(tmp_path):
 
 
 WRONG = {
+    "continuous": ("a,label\n" + "".join(f"{k % 7},{k / 7}\n" for k in range(60)), "too many for classes.*regress"),
     "ragged": ("a,b,label\n1,2,x\n1,2\n3,4,y\n", "has 2 fields"),
     "quote": ('a,label\n1,x\n"2,y\n3,x\n', "fields|quote|never ends"),
     "twice": ("a,a,label\n1,2,x\n2,1,y\n", "same name"),
