@@ -40,7 +40,7 @@ def blocks_for(
         label = label or encoder.label
     width = None if labelled else int(training.get("input_d", model.d))
     files = Files(
-        file, labels, label or training.get("label"), zero_based, threads=thread_count(threads) + 1,
+        file, labels, label, zero_based, threads=thread_count(threads) + 1,
         expansion=expansion, width=width, weights=training.get("weights_column"), given_encoder=encoder,
         columns=training.get("columns"),
     )  # fmt: skip

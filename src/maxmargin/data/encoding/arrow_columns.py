@@ -50,6 +50,12 @@ def is_encodable(kind: Any) -> bool:
     return is_number(plain) or is_text(plain) or is_date(plain) or pa.types.is_boolean(plain) or pa.types.is_null(plain)
 
 
+def one_array(table: Any, name: str) -> Any:
+    """Return a column of a table as one array."""
+    column = table.column(name).combine_chunks()
+    return column.chunk(0) if hasattr(column, "chunk") else column
+
+
 def decoded(column: Any) -> Any:
     """Return the column without a dictionary."""
     import pyarrow as pa

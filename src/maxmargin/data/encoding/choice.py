@@ -19,7 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.encoding.arrow_columns import as_numbers, as_text, bytes_of, is_date, is_encodable, is_text
+from maxmargin.data.encoding.arrow_columns import (
+    as_numbers,
+    as_text,
+    bytes_of,
+    is_date,
+    is_encodable,
+    is_text,
+    one_array,
+)
 from maxmargin.data.encoding.columns import Category, Column, Date, LeftOut, Number, Text, packed
 from maxmargin.data.encoding.dates import form_of, hours_of, seconds_of
 from maxmargin.data.encoding.ngrams import (
@@ -49,8 +57,7 @@ PANDAS_INDEX = "__index_level_"
 
 def chosen(statistics: TableStatistics, name: str, kind: str | None) -> Column:
     """Return what a column becomes; `kind` is what the user wants, if anything."""
-    sampled = statistics.sample.column(name).combine_chunks()
-    sampled = sampled.chunk(0) if hasattr(sampled, "chunk") else sampled
+    sampled = one_array(statistics.sample, name)
     if kind == "drop":
         return LeftOut(name, "left out, as you asked")
     if kind is None and name.startswith(PANDAS_INDEX):
@@ -122,7 +129,7 @@ def numbers_in_text(statistics: TableStatistics, name: str) -> bool:
     """Whether a column was read as text, and its values are numbers; those that begin with 0 are codes."""
     from pyarrow import compute
 
-    found, column = statistics.columns[name], statistics.sample.column(name).combine_chunks()
+    found, column = statistics.columns[name], one_array(statistics.sample, name)
     if found.numbers or not is_text(column.type):
         return False
     sampled = as_text(column).drop_null()

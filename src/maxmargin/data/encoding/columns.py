@@ -289,13 +289,12 @@ class Date(Column):
             unseen.count(unseen.missing, self.name, column.null_count)
         circles = [(days_of(seconds) / 31.0), *([hours_of(seconds) / 24.0] if self.clock else [])]
         turns = [turn(2.0 * np.pi * part) for part in circles for turn in (np.sin, np.cos)]
-        numbers = [(seconds - self.mean) / self.scale, *turns]
         parts: list[Part] = [
-            Values(np.where(there, numbers[0], 0.0), at),
+            Values(np.where(there, (seconds - self.mean) / self.scale, 0.0), at),
             OneHot(np.where(there, months_of(seconds), -1).astype(np.int32), at + 1),
             OneHot(np.where(there, weekdays_of(seconds), -1).astype(np.int32), at + 13),
         ]
-        parts += [Values(np.where(there, number, 0.0), at + 20 + k) for k, number in enumerate(turns)]
+        parts += [Values(np.where(there, part, 0.0), at + 20 + k) for k, part in enumerate(turns)]
         return [*parts, Values((~there).astype(np.float64), at + 20 + len(turns))] if self.missing else parts
 
 

@@ -1,6 +1,6 @@
 """An encoder: what each column of a table becomes, fitted once and kept in the model.
 
-Columns are matched by name, in any order. A missing column is refused, an extra one is ignored and named in a note.
+Columns are matched by name, in any order. A missing column is refused, an extra one is ignored.
 """
 
 from __future__ import annotations

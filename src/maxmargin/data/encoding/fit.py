@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from maxmargin.data.encoding.arrow_columns import NotNumbersError, is_encodable
+from maxmargin.data.encoding.arrow_columns import NotNumbersError, is_encodable, one_array
 from maxmargin.data.encoding.choice import KINDS, chosen, numbers_in_text
 from maxmargin.data.encoding.columns import Column, LeftOut
 from maxmargin.data.encoding.encoder import Encoder, listed
@@ -119,9 +119,3 @@ def leaks_in(columns: Sequence[Column], sample: Any, label: str | None) -> list[
     if labels.null_count or not is_encodable(labels.type):
         return []  # the code that reads the labels will report the error
     return [column.name for column in columns if tells_label(column, one_array(sample, column.name), labels)]
-
-
-def one_array(table: Any, name: str) -> Any:
-    """Return a column of a table as one array."""
-    column = table.column(name).combine_chunks()
-    return column.chunk(0) if hasattr(column, "chunk") else column
