@@ -1,14 +1,17 @@
 """What machine code may be cached."""
 
+import re
+from pathlib import Path
 from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
 
+import maxmargin
 from maxmargin.problems.dual_terms import Quadratic
 from maxmargin.solvers.parts.coordinate_sweep import Examples
-from maxmargin.system.compiled import is_covered
+from maxmargin.system.compiled import COMPILED, is_covered
 
 
 class Outside(NamedTuple):
@@ -26,6 +29,17 @@ def nested(term):
 def test_code_for_a_tuple_from_outside_the_package_is_not_cached(term, covered, wrap):
     value = wrap(term(np.ones(2), np.zeros(2)))
     assert is_covered((numba.float64, numba.typeof(value))) == covered
+
+
+def test_the_digest_covers_every_file_that_compiles_or_that_compiled_code_imports():
+    package = Path(maxmargin.__file__).parent
+    for path in package.rglob("*.py"):
+        text, folder = path.read_text(), path.relative_to(package).parts[0]
+        if re.search(r"^\s*(import numba|from numba|from maxmargin\.system\.compiled import)", text, re.MULTILINE):
+            assert folder in COMPILED, path
+        if folder in COMPILED and folder != "testing":  # testing has compiled losses, which import nothing but testing
+            imported = set(re.findall(r"^\s*(?:from|import) maxmargin\.(\w+)", text, re.MULTILINE))
+            assert imported <= {*COMPILED, "errors", "status"}, path
 
 
 def test_two_processes_that_compile_at_once_do_not_mix_up_their_machine_code(tmp_path, monkeypatch):

@@ -1,8 +1,8 @@
 """Functions compiled by Numba, with a cache of machine code that cannot become stale.
 
 Numba's cache checks only the file of the compiled function. After an edit in a module that it imports, or an upgrade,
-it would still run the old machine code. So the cache folder is named after a digest of all source files of the package:
-changed sources use another folder.
+it would still run the old machine code. So the cache folder is named after a digest of the source files of all packages
+that compiled functions are in or import from: changed sources use another folder.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any
 import numba
 from numba.extending import overload
 
+COMPILED = ("data", "kernels", "problems", "solvers", "system", "testing")  # packages with compiled functions
 UNUSED_SECONDS = 30 * 24 * 3600  # Machine code of other versions is removed after a month without use.
 DIGEST = re.compile("[0-9a-f]{20}")
 
@@ -137,7 +138,8 @@ class Forgiving:
 
 def is_covered(signature: Any) -> bool:
     """Whether the digest covers all sources of the code that was compiled for these types."""
-    return all(kind.__module__.partition(".")[0] == "maxmargin" for one in signature for kind in named_tuples(one))
+    modules = [kind.__module__.split(".") for one in signature for kind in named_tuples(one)]
+    return all(names[0] == "maxmargin" and names[1] in COMPILED for names in modules)
 
 
 def named_tuples(kind: Any) -> Iterator[type]:
@@ -185,10 +187,10 @@ def cache_root() -> Path:
 
 
 def source_digest() -> str:
-    """Return a digest of the names and contents of all Python files of the package."""
+    """Return a digest of the names and contents of the Python files of the packages with compiled functions."""
     package = Path(__file__).parent.parent
     digest = hashlib.blake2b(digest_size=10)
-    for path in sorted(package.rglob("*.py")):
+    for path in sorted(path for folder in COMPILED for path in (package / folder).rglob("*.py")):
         digest.update(str(path.relative_to(package)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
