@@ -33,6 +33,8 @@ _HOMES = {
     "Certificate": "maxmargin.problems.certificate",
     "Status": "maxmargin.status",
     "Record": "maxmargin.loop.record",
+    "tune": "maxmargin.tuning.tune",
+    "Tuning": "maxmargin.tuning.tuning",
     "read": "maxmargin.data.files",
     "write": "maxmargin.data.files",
     "MaxmarginError": "maxmargin.errors",
@@ -81,6 +83,8 @@ if TYPE_CHECKING:
     from maxmargin.results import Result as Result
     from maxmargin.status import Status as Status
     from maxmargin.training.train import train as train
+    from maxmargin.tuning.tune import tune as tune
+    from maxmargin.tuning.tuning import Tuning as Tuning
 
 
 def __getattr__(name: str) -> Any:

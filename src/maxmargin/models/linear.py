@@ -48,6 +48,23 @@ def has_probabilities(loss: str) -> bool:
     return loss in losses_with_probabilities()
 
 
+def label_of(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the labels for decision values: a vector for two classes, else one column for each class."""
+    winners = (values > 0).astype(np.intp) if values.ndim == 1 else np.argmax(values, axis=1)
+    return np.asarray(classes[winners])
+
+
+def probabilities_of(values: np.ndarray, sigmoids: np.ndarray | None = None) -> np.ndarray:
+    """Return the probability of each class from decision values, one column for each problem.
+
+    Without `sigmoids`, the values are those of a loss that has probabilities.
+    """
+    found = sigmoid(values) if sigmoids is None else pair_probabilities(values, sigmoids)
+    if values.shape[1] == 1:
+        return np.hstack([1.0 - found, found])
+    return np.asarray(found / np.maximum(np.sum(found, axis=1, keepdims=True), np.finfo(float).tiny))
+
+
 @dataclass(eq=False)
 class LinearModel:
     """A classifier with the decision function ⟨w, x⟩ + b, or ⟨w, x − centre⟩ + b if columns are far from 0.
@@ -151,8 +168,7 @@ class LinearModel:
 
     def label(self, values: np.ndarray) -> np.ndarray:
         """Return the labels for decision values."""
-        winners = (values > 0).astype(np.intp) if values.ndim == 1 else np.argmax(values, axis=1)
-        return np.asarray(self.classes[winners])
+        return label_of(self.classes, values)
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return P(class | x), one column for each class, normalised if there are more than two.
@@ -166,11 +182,7 @@ class LinearModel:
                 "probability=True and to the end"
             )
         values = self.decide(X, threads)
-        values = values[:, None] if values.ndim == 1 else values
-        found = sigmoid(values) if self.sigmoids is None else pair_probabilities(values, self.sigmoids)
-        if len(self.classes) == 2:
-            return np.hstack([1.0 - found, found])
-        return np.asarray(found / np.maximum(np.sum(found, axis=1, keepdims=True), np.finfo(float).tiny))
+        return probabilities_of(values[:, None] if values.ndim == 1 else values, self.sigmoids)
 
     def to_sklearn(self) -> Any:
         """Return a fitted scikit-learn estimator that predicts the same (see to_sklearn)."""

@@ -1,0 +1,117 @@
+"""The search: every pair (C, γ) on every fold, γ by γ, the C rising, the folds of a C in parallel."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Event, Lock
+from typing import Any, Protocol
+
+import numpy as np
+
+from maxmargin.errors import DataError
+from maxmargin.loop.interrupts import sharing
+from maxmargin.loop.stopping import Limits
+from maxmargin.multiclass import Run
+from maxmargin.system.threads import on_threads
+from maxmargin.tuning.fit import Fit
+from maxmargin.tuning.scoring import Score, highest_score, scored
+from maxmargin.tuning.splits import Fold
+from maxmargin.tuning.table import Candidate
+
+
+class Fits(Protocol):
+    """What can train for each fold and C. `workers` is how many fits may run at the same time."""
+
+    workers: int
+
+    def fit(self, k: int, C: float, before: Fit | None, run: Run) -> Fit:
+        """Train with this C without fold k, from the fit with the C before."""
+        ...
+
+
+@dataclass
+class Search:
+    """The state of a search: its candidates, and why it ended early, if it did.
+
+    `labels` are those of all rows. `shown` is called after each fit; a true return value ends the search.
+    """
+
+    candidates: list[Candidate]
+    folds: Sequence[Fold]
+    labels: np.ndarray
+    score: Score
+    scoring: str
+    run: Run
+    deadline: float
+    interrupt: Event
+    shown: Callable[[], Any]
+    ended: str = ""
+    lock: Any = field(default_factory=Lock)
+
+    def go(self, fits: Fits, gamma: float | None) -> None:
+        """Fit all candidates of this γ."""
+        own = [one for one in self.candidates if one.gamma == gamma]
+        before: list[Fit | None] = [None] * len(self.folds)
+        for candidate in sorted(own, key=lambda one: one.C):
+            if self.ended:
+                return
+            self.go_on(fits, candidate, before)
+
+    def go_on(self, fits: Fits, candidate: Candidate, before: list[Fit | None]) -> None:
+        """Fit a candidate on all folds, and keep its fits in `before`; end it early if it cannot be chosen."""
+
+        def follow(k: int) -> None:
+            with sharing(self.interrupt):
+                if self.ended or self.hopeless(candidate):
+                    return
+                left = self.deadline - time.perf_counter()
+                if self.interrupt.is_set() or left <= 0.0:
+                    self.end("interrupted" if self.interrupt.is_set() else "time limit")
+                    return
+                self.take(candidate, k, fits.fit(k, candidate.C, before[k], self.limited(left)), before)
+
+        on_threads(fits.workers, follow, range(len(self.folds)))
+
+    def limited(self, left: float) -> Run:
+        """Return the run with the time that is left."""
+        limits = self.run.limits
+        return replace(self.run, limits=Limits(limits.tol, left if np.isfinite(left) else None, limits.max_epochs))
+
+    def take(self, candidate: Candidate, k: int, fit: Fit, before: list[Fit | None]) -> None:
+        """Score a fit."""
+        if not fit.is_complete:
+            self.end("interrupted" if self.interrupt.is_set() else "time limit")
+            return
+        found = scored(self.score, fit.estimator, self.labels[self.folds[k].test], self.scoring)
+        with self.lock:
+            before[k] = fit
+            candidate.scores[k] = found
+            candidate.gap, candidate.seconds = max(candidate.gap, fit.gap), candidate.seconds + fit.seconds
+            if not np.isfinite(found):
+                raise DataError(
+                    f"scoring={self.scoring!r} is {found} on fold {k + 1} for {candidate.name}: take another scoring, "
+                    "or folds that hold every class"
+                )
+            if self.shown():
+                self.end("interrupted")
+
+    def end(self, why: str) -> None:
+        """End the search."""
+        self.ended = self.ended or why
+
+    def hopeless(self, candidate: Candidate) -> bool:
+        """Whether the candidate cannot be chosen, however well it does on the folds that are left.
+
+        A simpler complete candidate with at least the highest mean that this one can reach is preferred to it by both
+        rules. Then this candidate is marked as dropped.
+        """
+        if candidate.dropped:
+            return True
+        reach = candidate.bound(highest_score(self.scoring))
+        for other in self.candidates:
+            if other.complete and other.simpler_than(candidate) and other.mean >= reach:
+                candidate.dropped = f"at most {reach:.6g}, less than {other.name}"
+                return True
+        return False
