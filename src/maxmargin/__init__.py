@@ -34,6 +34,7 @@ _HOMES = {
     "Status": "maxmargin.status",
     "Record": "maxmargin.loop.record",
     "tune": "maxmargin.tuning.tune",
+    "cross_validate": "maxmargin.tuning.tune",
     "Tuning": "maxmargin.tuning.tuning",
     "read": "maxmargin.data.files",
     "write": "maxmargin.data.files",
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from maxmargin.results import Result as Result
     from maxmargin.status import Status as Status
     from maxmargin.training.train import train as train
+    from maxmargin.tuning.tune import cross_validate as cross_validate
     from maxmargin.tuning.tune import tune as tune
     from maxmargin.tuning.tuning import Tuning as Tuning
 

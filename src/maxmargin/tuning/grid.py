@@ -40,13 +40,18 @@ def gammas_of(gammas: Any, settings: Settings, data: Examples) -> list[float | N
         return list[float | None](checked_gammas(gammas))
     if not tunable:
         return [None]
-    counts = None if settings.weights is None else checked_weights(settings.weights, np.zeros(data.n))
-    kernel: Any = find_kernel(
-        settings.kernel, data.rows, gamma=settings.gamma, sigma=settings.sigma, degree=settings.degree,
-        coef0=settings.coef0, weights=counts,
-    )  # fmt: skip
+    kernel = kernel_of(settings, data)
     fixed = is_given("gamma", settings.gamma) or is_given("sigma", settings.sigma) or kernel.name != "gaussian"
     return [kernel.gamma] if fixed else [kernel.gamma * factor for factor in GAMMA_FACTORS]
+
+
+def kernel_of(settings: Settings, data: Examples) -> Any:
+    """Return the kernel of these settings; a regression without one has the linear kernel."""
+    counts = None if settings.weights is None else checked_weights(settings.weights, np.zeros(data.n))
+    return find_kernel(
+        settings.kernel or "linear", data.rows, gamma=settings.gamma, sigma=settings.sigma, degree=settings.degree,
+        coef0=settings.coef0, weights=counts,
+    )  # fmt: skip
 
 
 def checked_gammas(gammas: Any) -> list[float]:

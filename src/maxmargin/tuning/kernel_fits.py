@@ -23,7 +23,7 @@ from maxmargin.models.kernel import decision_of, winners
 from maxmargin.models.kernel_function import kernel_function_of
 from maxmargin.multiclass import Pair, Run, pairs_of, solve_all
 from maxmargin.problems.certificate import Point
-from maxmargin.problems.formulations import c_svc, epsilon_svr
+from maxmargin.problems.formulations import c_svc, epsilon_svr, largest_nu, nu_svc, nu_svr
 from maxmargin.problems.kernel import Formulation, KernelProblem, is_definite
 from maxmargin.problems.linear import WITHOUT_WEIGHT, checked_weights
 from maxmargin.settings.checks import checked_cache
@@ -90,15 +90,22 @@ class KernelFits:
 
     def without(self, base: KernelProblem, pair: Pair | None, weights: np.ndarray) -> KernelProblem:
         """Return a problem whose examples have these C, with everything else of `base`."""
-        settings, formulation = self.settings, base.formulation
+        settings = self.settings
         if pair is None:
-            formulation = epsilon_svr(self.data.targets, weights, float(settings.epsilon), settings.bias)
-        else:
-            own = weights[pair.members]
-            if len(np.unique(pair.y[own > 0.0])) < 2:
-                raise DataError(f"{pair.name or 'a fold'}: {WITHOUT_WEIGHT}")
-            formulation = c_svc(pair.y, own, settings.bias)
-        return shared(base, formulation)
+            return shared(base, self.regression(weights))
+        own = weights[pair.members]
+        if len(np.unique(pair.y[own > 0.0])) < 2:
+            raise DataError(f"{pair.name or 'a fold'}: {WITHOUT_WEIGHT}")
+        if settings.nu is None:
+            return shared(base, c_svc(pair.y, own, settings.bias))
+        return shared(base, nu_svc(pair.y, own, min(settings.nu, largest_nu(pair.y, own)), pair.classes))
+
+    def regression(self, C: np.ndarray) -> Formulation:
+        """Return the regression with the C of each example."""
+        settings, targets = self.settings, self.data.targets
+        if settings.nu is None:
+            return epsilon_svr(targets, C, float(settings.epsilon), settings.bias)
+        return nu_svr(targets, C, settings.nu)
 
     def estimator(self, k: int, parts: list[Outcome]) -> Any:
         """Return the estimator that knows the values of the rows of fold k."""
@@ -115,7 +122,8 @@ class KernelFits:
         if self.shares:
             support, places = np.flatnonzero(part.w), self.task.places
             K = self.task.matrix[np.ix_(places[test], places[members[support]])]
-            return np.asarray(K @ part.w[support] + part.b)
+            scale = 1.0 if pair is None else self.task.scale_of(part)
+            return np.asarray(scale * (K @ part.w[support] + part.b))
         whole = self.task.placed(part, members)
         task = self.task
         function = kernel_function_of(task.rows, task.kernel, whole, {"d": count_columns(task.rows)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Event, Lock
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from maxmargin.tuning.fit import Fit
 from maxmargin.tuning.scoring import Score, highest_score, scored
 from maxmargin.tuning.splits import Fold
 from maxmargin.tuning.table import Candidate
+from maxmargin.tuning.tuning import Tuning
 
 
 class Fits(Protocol):
@@ -33,29 +34,28 @@ class Fits(Protocol):
 
 @dataclass
 class Search:
-    """The state of a search: its candidates, and why it ended early, if it did.
+    """A search in progress.
 
-    `labels` are those of all rows. `shown` is called after each fit; a true return value ends the search.
+    `labels` are those of all rows. `times` are when the search began and when it ends at the latest. `callback` is
+    called after each fit; a true return value ends the search.
     """
 
-    candidates: list[Candidate]
-    folds: Sequence[Fold]
+    tuning: Tuning
+    folds: list[Fold]
     labels: np.ndarray
     score: Score
-    scoring: str
     run: Run
-    deadline: float
+    times: tuple[float, float]
     interrupt: Event
-    shown: Callable[[], Any]
-    ended: str = ""
+    callback: Callable[[Tuning], Any] | None
     lock: Any = field(default_factory=Lock)
 
     def go(self, fits: Fits, gamma: float | None) -> None:
         """Fit all candidates of this γ."""
-        own = [one for one in self.candidates if one.gamma == gamma]
+        own = [one for one in self.tuning.candidates if one.gamma == gamma]
         before: list[Fit | None] = [None] * len(self.folds)
         for candidate in sorted(own, key=lambda one: one.C):
-            if self.ended:
+            if self.tuning.ended:
                 return
             self.go_on(fits, candidate, before)
 
@@ -64,9 +64,9 @@ class Search:
 
         def follow(k: int) -> None:
             with sharing(self.interrupt):
-                if self.ended or self.hopeless(candidate):
+                if self.tuning.ended or self.hopeless(candidate):
                     return
-                left = self.deadline - time.perf_counter()
+                left = self.times[1] - time.perf_counter()
                 if self.interrupt.is_set() or left <= 0.0:
                     self.end("interrupted" if self.interrupt.is_set() else "time limit")
                     return
@@ -84,22 +84,23 @@ class Search:
         if not fit.is_complete:
             self.end("interrupted" if self.interrupt.is_set() else "time limit")
             return
-        found = scored(self.score, fit.estimator, self.labels[self.folds[k].test], self.scoring)
+        found = scored(self.score, fit.estimator, self.labels[self.folds[k].test], self.tuning.scoring)
         with self.lock:
             before[k] = fit
             candidate.scores[k] = found
             candidate.gap, candidate.seconds = max(candidate.gap, fit.gap), candidate.seconds + fit.seconds
             if not np.isfinite(found):
                 raise DataError(
-                    f"scoring={self.scoring!r} is {found} on fold {k + 1} for {candidate.name}: take another scoring, "
-                    "or folds that hold every class"
+                    f"scoring={self.tuning.scoring!r} is {found} on fold {k + 1} for {candidate.name}: take another "
+                    "scoring, or folds that hold every class"
                 )
-            if self.shown():
+            self.tuning.seconds = time.perf_counter() - self.times[0]
+            if self.callback is not None and self.callback(self.tuning):
                 self.end("interrupted")
 
     def end(self, why: str) -> None:
         """End the search."""
-        self.ended = self.ended or why
+        self.tuning.ended = self.tuning.ended or why
 
     def hopeless(self, candidate: Candidate) -> bool:
         """Whether the candidate cannot be chosen, however well it does on the folds that are left.
@@ -109,8 +110,8 @@ class Search:
         """
         if candidate.dropped:
             return True
-        reach = candidate.bound(highest_score(self.scoring))
-        for other in self.candidates:
+        reach = candidate.bound(highest_score(self.tuning.scoring))
+        for other in self.tuning.candidates:
             if other.complete and other.simpler_than(candidate) and other.mean >= reach:
                 candidate.dropped = f"at most {reach:.6g}, less than {other.name}"
                 return True

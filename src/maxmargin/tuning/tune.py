@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import partial
+from threading import Event
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.data.collections import is_on_cluster
-from maxmargin.data.examples import Examples
+from maxmargin.data.examples import Examples, examples_in
 from maxmargin.data.files import is_file
 from maxmargin.data.take import take
 from maxmargin.errors import ParameterError, RefusedError
-from maxmargin.kernels.functions import find_kernel
 from maxmargin.loop.interrupts import noticed
 from maxmargin.multiclass import Run
+from maxmargin.regularisation_path import checked
 from maxmargin.results import Result
 from maxmargin.settings.settings import Settings, settings_of
 from maxmargin.solvers import find_solver
@@ -23,17 +25,18 @@ from maxmargin.system.memory_errors import memory_errors
 from maxmargin.system.values import is_number
 from maxmargin.training.approximate import features_of
 from maxmargin.training.train import described, examples_for, files_for, fit_examples, is_streamed
-from maxmargin.tuning.grid import grid
+from maxmargin.tuning.grid import grid, kernel_of
 from maxmargin.tuning.groups import with_groups
 from maxmargin.tuning.kernel_fits import KernelFits
 from maxmargin.tuning.linear_fits import LinearFits
 from maxmargin.tuning.scoring import scorer_of
 from maxmargin.tuning.search import Search
-from maxmargin.tuning.splits import Splits, splits_of
+from maxmargin.tuning.splits import Fold, splits_of
 from maxmargin.tuning.table import RULES, Candidate
 from maxmargin.tuning.tuning import Tuning
 
-NOT_TAKEN = ("C", "lam", "nu", "warm", "checkpoint", "resume", "force", "client", "timeout")
+NEITHER = ("lam", "warm", "checkpoint", "resume", "force", "client", "timeout")  # parameters of `train` alone
+NOT_TAKEN = {"tune": ("C", "nu", *NEITHER), "cross_validate": NEITHER}
 REFIT_PART = 0.2  # of the time limit, which is kept for training on all rows
 LEAST_SECONDS = 1.0  # for training on all rows, if the search has taken longer
 
@@ -88,62 +91,130 @@ def tune(
     >>> tuned.C, round(tuned.chosen.mean, 3)
     (1.0, 1.0)
     """
-    settings, began = settings_for(X, y, options, max_seconds), time.perf_counter()
     if rule not in RULES:
         raise ParameterError(f"rule={rule!r} is not known: choose one of {', '.join(RULES)}")
-    settings, groups = with_groups(settings, groups)
+    settings, began = settings_for("tune", X, y, options, max_seconds), time.perf_counter()
+    limit = np.inf if max_seconds is None else max_seconds
     with noticed() as interrupt:
-        data, facts = rows_for(settings)
-        splits = splits_of(data, folds, groups, order, int(settings.seed))
-        score, name = scorer_of(scoring, settings.task)
-        tuning = Tuning(
-            grid(Cs, gammas, settings, data, len(splits.folds)), name, rule, len(splits.folds), splits.kind, splits.note
-        )
-
-        def shown() -> Any:
-            tuning.seconds = time.perf_counter() - began
-            return callback is not None and callback(tuning)
-
-        limit = np.inf if max_seconds is None else max_seconds
-        run = Run(find_solver("dual_coordinate"), settings.limits, int(settings.seed), None, interrupt)
-        search = Search(
-            tuning.candidates, splits.folds, labels_of(data), score, name, run,
-            began + ((1.0 - REFIT_PART) if refit else 1.0) * limit, interrupt, shown,
-        )  # fmt: skip
-        each_gamma(search, data, settings, splits)
-        tuning.ended = search.ended
-        shown()
+        scheme = Scheme(folds, groups, order, scoring)
+        until = began + ((1.0 - REFIT_PART) if refit else 1.0) * limit
+        table = partial(grid, Cs, gammas)
+        tuning, found = searched(settings, scheme, rule, table, (began, until), interrupt, callback)
         if refit and tuning.chosen is not None:
             interrupt.clear()  # a first Ctrl-C ends the search, a second one the training on all rows
-            tuning.result = refitted(data, settings, tuning.chosen, limit - (time.perf_counter() - began))
-            tuning.result.model.training.update({**facts, "tuning": tuning.saved()})
+            tuning.result = refitted(found, tuning.chosen, limit - (time.perf_counter() - began))
+            tuning.result.model.training["tuning"] = tuning.saved()
         tuning.seconds = time.perf_counter() - began
     return tuning
 
 
-def settings_for(X: Any, y: Any, options: dict[str, Any], max_seconds: float | None) -> Settings:
+@memory_errors()
+def cross_validate(
+    X: Any,
+    y: Any = None,
+    *,
+    C: float = 1.0,
+    folds: Any = 5,
+    groups: Any = None,
+    order: str = "random",
+    scoring: Any = None,
+    max_seconds: float | None = None,
+    **options: Any,
+) -> Candidate:
+    """Score one choice of parameters by cross-validation: train without each fold in turn, and score the fold.
+
+    Parameters
+    ----------
+    X, y, C : as for `train`
+    folds, groups, order, scoring, max_seconds : as for `tune`
+    **options : parameters of `train`, except lam, warm, checkpoint, resume, force and those of clusters
+
+    Returns
+    -------
+    Candidate
+        with `scores` of the folds, their `mean` and its standard `error`, the largest `gap` of the fits, and `seconds`.
+
+    Examples
+    --------
+    >>> import maxmargin
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 0, 1, 1, 1]
+    >>> maxmargin.cross_validate(X, y, folds=3).scores
+    [1.0, 1.0, 1.0]
+    """
+    settings, began = settings_for("cross_validate", X, y, {**options, "C": C}, max_seconds), time.perf_counter()
+    C = checked(C)[0]
+
+    def table(settings: Settings, data: Examples, folds: int) -> list[Candidate]:
+        return [Candidate(C, None, [None] * folds)]
+
+    with noticed() as interrupt:
+        until = began + (np.inf if max_seconds is None else max_seconds)
+        scheme = Scheme(folds, groups, order, scoring)
+        tuning, _ = searched(settings, scheme, "best", table, (began, until), interrupt, None)
+    return tuning.candidates[0]
+
+
+class Scheme(NamedTuple):
+    """How rows are assigned to folds, and how the folds are scored: see `tune`."""
+
+    folds: Any
+    groups: Any
+    order: str
+    scoring: Any
+
+
+class Searched(NamedTuple):
+    """The rows of a search and the settings of its fits. `facts` is what the model says of the files of the rows."""
+
+    data: Examples
+    settings: Settings
+    facts: dict[str, Any]
+
+
+def settings_for(function: str, X: Any, y: Any, options: dict[str, Any], max_seconds: float | None) -> Settings:
     """Return the checked settings of the fits."""
-    for name in NOT_TAKEN:
+    for name in NOT_TAKEN[function]:
         if name in options:
-            raise ParameterError(f"tune takes no {name}: it chooses C and trains with it; train takes it")
+            raise ParameterError(f"{function} takes no {name}: train takes it")
     if max_seconds is not None and not (is_number(max_seconds) and max_seconds > 0):
         raise ParameterError(f"max_seconds={max_seconds!r} must be a number above 0, or None for no limit")
     if is_on_cluster(X):
-        raise RefusedError("tune is for rows in memory: take a sample of the collection, and train with its C on all")
-    settings = settings_of("tune", X, options).changed(y=y)
+        raise RefusedError(f"{function} is for rows on one machine: take a sample of the collection")
+    settings = settings_of(function, X, options).changed(y=y)
     if settings.task == "novelty":
-        raise ParameterError("tune needs labels to score: not for task='novelty', whose nu is your choice")
+        raise ParameterError(f"{function} needs labels to score: task='novelty' has none, and its nu is your choice")
     return settings
 
 
+def searched(
+    settings: Settings,
+    scheme: Scheme,
+    rule: str,
+    table: Callable[[Settings, Examples, int], list[Candidate]],
+    times: tuple[float, float],
+    interrupt: Event,
+    callback: Callable[[Tuning], Any] | None,
+) -> tuple[Tuning, Searched]:
+    """Search through the candidates that `table` returns; `times` are when the search began, and when it ends."""
+    settings, groups = with_groups(settings, scheme.groups)
+    score, name = scorer_of(scheme.scoring, settings.task)
+    data, facts = rows_for(settings)
+    splits = splits_of(data, scheme.folds, groups, scheme.order, int(settings.seed))
+    candidates = table(settings, data, len(splits.folds))
+    tuning = Tuning(candidates, name, rule, len(splits.folds), splits.kind, splits.note)
+    run = Run(find_solver("dual_coordinate"), settings.limits, int(settings.seed), None, interrupt)
+    each_gamma(Search(tuning, splits.folds, labels_of(data), score, run, times, interrupt, callback), data, settings)
+    return tuning, Searched(data, settings, facts)
+
+
 def rows_for(settings: Settings) -> tuple[Examples, dict[str, Any]]:
-    """Return the rows in memory, with their features expanded, and what the model says of their files."""
+    """Return the rows in memory, and what the model says of their files."""
     if not is_file(settings.X):
         return examples_for(settings), {}
     files = files_for(settings)
     if is_streamed(settings, files):
         raise RefusedError(f"{files.name} does not fit in memory: give more memory, or tune on a part of its rows")
-    return examples_for(settings.changed(X=settings.X)), described(files)
+    return examples_in(files, settings.task), described(files)
 
 
 def labels_of(data: Examples) -> np.ndarray:
@@ -151,34 +222,36 @@ def labels_of(data: Examples) -> np.ndarray:
     return data.classes[data.codes] if len(data.classes) else data.targets
 
 
-def each_gamma(search: Search, data: Examples, settings: Settings, splits: Splits) -> None:
+def each_gamma(search: Search, data: Examples, settings: Settings) -> None:
     """Search over the C of each γ in turn."""
     if data.weights is not None:
         settings = settings.changed(weights=data.weights)
     if settings.expansion is not None:
         data = data.on(take(settings.expansion.apply(data.rows)), settings.thread_count)
-    for gamma in dict.fromkeys(one.gamma for one in search.candidates):
-        if search.ended:
-            return
-        if settings.kernel is None and not settings.uses_kernel:
-            search.go(LinearFits(data, settings, splits.folds), None)
-            continue
-        kernel = find_kernel(
-            settings.kernel or "linear", data.rows, gamma="scale" if gamma is None else gamma, degree=settings.degree,
-            coef0=settings.coef0,
-        )  # fmt: skip
-        if settings.approximation is None:
-            search.go(KernelFits(data, kernel, settings, splits.folds), gamma)
-        else:
-            _, _, phi = features_of(data, kernel, settings.approximation, settings)
-            search.go(LinearFits(data.on(phi, settings.thread_count), settings, splits.folds), gamma)
+    for gamma in dict.fromkeys(one.gamma for one in search.tuning.candidates):
+        if not search.tuning.ended:
+            search.go(fits_for(data, settings, search.folds, gamma), gamma)
 
 
-def refitted(data: Examples, settings: Settings, chosen: Candidate, left: float) -> Result:
+def fits_for(data: Examples, settings: Settings, folds: list[Fold], gamma: float | None) -> LinearFits | KernelFits:
+    """Return what trains without each fold: linear models, or models with a kernel of this γ."""
+    if settings.kernel is None and not settings.uses_kernel:
+        return LinearFits(data, settings, folds)
+    own = settings if gamma is None else settings.changed(gamma=gamma, sigma=None)
+    kernel = kernel_of(own, data)
+    if settings.approximation is None:
+        return KernelFits(data, kernel, settings, folds)
+    _, _, phi = features_of(data, kernel, settings.approximation, settings)
+    return LinearFits(data.on(phi, settings.thread_count), settings, folds)
+
+
+def refitted(found: Searched, chosen: Candidate, left: float) -> Result:
     """Train with the chosen values on all rows."""
-    values: dict[str, Any] = {"C": chosen.C, "sigma": None}
+    values: dict[str, Any] = {"C": chosen.C}
     if chosen.gamma is not None:
-        values["gamma"] = chosen.gamma
+        values |= {"gamma": chosen.gamma, "sigma": None}
     if np.isfinite(left):
         values["max_seconds"] = max(left, LEAST_SECONDS)
-    return fit_examples(data, settings.changed(**values))
+    result = fit_examples(found.data, found.settings.changed(**values))
+    result.model.training.update(found.facts)
+    return result
