@@ -35,12 +35,21 @@ def inspect(
     if json:
         print(jsonlib.dumps(facts))
     else:
-        columns = facts.pop("columns", {})
+        columns, tuning = facts.pop("columns", {}), facts.pop("tuning", None)
         print("\n".join(f"{name.replace('_', ' '):<16} {shown(value)}" for name, value in facts.items()))
         if columns:
             print("columns, and what they become")
-        for line in columns:
+        for line in columns if tuning is None else [*columns, *tuning_lines(tuning)]:
             print(line)
+
+
+def tuning_lines(saved: Any) -> list[str]:
+    """Return the table of the search that chose the parameters of a model."""
+    from maxmargin.cli.tuning_table import chosen_line, table_lines
+    from maxmargin.tuning.tuning import tuning_in
+
+    tuning = tuning_in(saved)
+    return ["tuning", *table_lines(tuning), *([] if tuning.chosen is None else [chosen_line(tuning)])]
 
 
 def describe_data(file: Path, labels_file: Path | None, reading: dict[str, Any]) -> dict[str, Any]:

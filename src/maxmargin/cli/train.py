@@ -21,6 +21,10 @@ def train(
     model: Annotated[
         Path | None, typer.Option("--model", "-m", help="Where to save.", show_default="FILE.safetensors")
     ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option("--cross-validate", "-v", metavar="K", help="Score K folds by cross-validation; save no model."),
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
     **given: Any,
@@ -34,6 +38,7 @@ def train(
     import maxmargin
     from maxmargin.cli import complain
     from maxmargin.cli.better_model import place_for
+    from maxmargin.cli.cross_validation import cross_validated
     from maxmargin.cli.progress import progress
     from maxmargin.cli.summary import as_json, as_words
     from maxmargin.data.open_source import files_of
@@ -41,6 +46,9 @@ def train(
     from maxmargin.system.atomic_files import check_apart, check_writable
     from maxmargin.system.overwriting import check_replaces_model
 
+    if folds is not None:
+        cross_validated(file, labels, folds, json, given)
+        return 0
     target, force, checkpoint = model or default_model(file), given.get("force", False), given.get("checkpoint")
     check_writable(target)
     check_apart(*files_of(file), labels, given.get("weights"), target, checkpoint)

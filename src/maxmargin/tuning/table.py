@@ -63,7 +63,7 @@ class Candidate:
     @property
     def name(self) -> str:
         """C and γ as text."""
-        return f"C={self.C:g}" if self.gamma is None else f"C={self.C:g}, gamma={self.gamma:.4g}"
+        return f"C={self.C:.4g}" if self.gamma is None else f"C={self.C:.4g}, gamma={self.gamma:.4g}"
 
 
 def best_of(candidates: Sequence[Candidate]) -> Candidate | None:
@@ -100,6 +100,14 @@ def as_json(candidate: Candidate) -> dict[str, Any]:
         "seconds": round(candidate.seconds, 6),
         "dropped": candidate.dropped,
     }
+
+
+def candidate_of(row: dict[str, Any]) -> Candidate:
+    """Return the candidate that `as_json` has written."""
+    gamma = None if row["gamma"] is None else float(row["gamma"])
+    scores = [None if score is None else float(score) for score in row["scores"]]
+    gap = inf if row["gap"] is None else float(row["gap"])
+    return Candidate(float(row["C"]), gamma, scores, gap, float(row["seconds"]), str(row["dropped"]))
 
 
 def number(value: float | None) -> float | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from maxmargin.errors import DataError
 from maxmargin.results import Result
-from maxmargin.tuning.table import Candidate, as_json, best_of, chosen_of
+from maxmargin.tuning.table import Candidate, as_json, best_of, candidate_of, chosen_of
 
 
 @dataclass(eq=False)
@@ -81,3 +82,14 @@ class Tuning:
             "seconds": self.seconds, "chosen": None if chosen is None else [chosen.C, chosen.gamma],
             "table": [as_json(one) for one in self.candidates],
         }  # fmt: skip
+
+
+def tuning_in(saved: Any) -> Tuning:
+    """Return the search whose table a model keeps, without its result; raise if it is not one."""
+    try:
+        candidates = [candidate_of(row) for row in saved["table"]]
+        kept = [str(saved[name]) for name in ("scoring", "rule")], int(saved["folds"]), str(saved["kind"])
+        (scoring, rule), folds, kind = kept
+        return Tuning(candidates, scoring, rule, folds, kind, "", str(saved["ended"]), float(saved["seconds"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"the model's table of its tuning is damaged ({error!r}): train it again") from error
