@@ -10,6 +10,8 @@ from maxmargin.problems.certificate import summed
 from maxmargin.results import worst
 from maxmargin.status import Status
 
+LOOSENED = 10.0  # Folds are fitted to this many times the tolerance: a gap of 0.001 hardly changes a score.
+
 
 class Fit(NamedTuple):
     """A fit with its C, the estimator that knows the decision values of the held-out rows, and the outcomes."""

@@ -19,6 +19,7 @@ from maxmargin.errors import DataError
 from maxmargin.kernels.functions import Kernel, kernel_centre
 from maxmargin.kernels.held_rows import WholeMatrix
 from maxmargin.loop.outcome import Outcome
+from maxmargin.loop.succession import Fallback
 from maxmargin.models.kernel import decision_of, winners
 from maxmargin.models.kernel_function import kernel_function_of
 from maxmargin.multiclass import Pair, Run, pairs_of, solve_all
@@ -29,10 +30,11 @@ from maxmargin.problems.linear import WITHOUT_WEIGHT, checked_weights
 from maxmargin.settings.checks import checked_cache
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import find_solver
+from maxmargin.solvers.base import Solver
 from maxmargin.system.threads import free_memory
 from maxmargin.training.kernel import is_small, order_of
 from maxmargin.training.kernel_task import KernelTask
-from maxmargin.tuning.fit import Fit, fit_of
+from maxmargin.tuning.fit import LOOSENED, Fit, fit_of
 from maxmargin.tuning.scoring import HeldOutClassifier, HeldOutRegressor
 from maxmargin.tuning.splits import Fold
 
@@ -53,13 +55,24 @@ class KernelFits:
         self.workers = min(threads, len(folds)) if self.shares else 1
         order = order_of(data, settings) if self.shares else None
         self.task = KernelTask(settings, rows, kernel, np.ones(data.n), threads, cache, order)
+        self.solver, self.then = self.solver_for(kernel)
+        self.pairs = [None] if settings.task == "regress" else list(pairs_of(data.classes, data.codes, self.weights))
+        self.bases = [self.base(pair) for pair in self.pairs]
+
+    def solver_for(self, kernel: Kernel) -> tuple[Solver, Fallback | None]:
+        """Return the solver, and the one that goes on if it stalls. Pair steps on a shared matrix are the quickest."""
+        settings = self.settings
+        if settings.solver != "auto":
+            return find_solver(settings.solver, settings.options, kernel=True), None
+        smo = find_solver("smo", kernel=True)
+        if settings.task == "regress" and not is_small(self.data, settings, kernel):
+            return smo, None
         definite = kernel.definite
         if definite is None and self.shares:
             definite = is_definite(self.task.matrix)
-        small = definite and self.shares and is_small(data, settings, kernel)
-        self.solver = settings.solver if settings.solver != "auto" else "small_smo" if small else "smo"
-        self.pairs = [None] if settings.task == "regress" else list(pairs_of(data.classes, data.codes, self.weights))
-        self.bases = [self.base(pair) for pair in self.pairs]
+        if not (definite and self.shares):
+            return smo, None
+        return find_solver("small_smo", {"target": 0.5 * LOOSENED * settings.tol}, kernel=True), Fallback(smo)
 
     def base(self, pair: Pair | None) -> KernelProblem:
         """Return the problem of a pair of classes, or of the regression, with what all its fits share."""
@@ -84,8 +97,8 @@ class KernelFits:
         starts = None
         if before is not None:
             starts = [Point(alpha=C / before.C * part.alpha) for part in before.parts]
-        solver = find_solver(self.solver, self.settings.options, kernel=True)
-        parts = solve_all(problems, len(problems), replace(run, solver=solver), starts=starts)
+        run = replace(run, solver=self.solver, succession=self.then)
+        parts = solve_all(problems, len(problems), run, starts=starts)
         return fit_of(C, self.estimator(k, parts), parts)
 
     def without(self, base: KernelProblem, pair: Pair | None, weights: np.ndarray) -> KernelProblem:

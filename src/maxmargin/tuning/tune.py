@@ -16,6 +16,7 @@ from maxmargin.data.files import is_file
 from maxmargin.data.take import take
 from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.loop.interrupts import noticed
+from maxmargin.loop.stopping import Limits
 from maxmargin.multiclass import Run
 from maxmargin.regularisation_path import checked
 from maxmargin.results import Result
@@ -25,6 +26,7 @@ from maxmargin.system.memory_errors import memory_errors
 from maxmargin.system.values import is_number
 from maxmargin.training.approximate import features_of
 from maxmargin.training.train import described, examples_for, files_for, fit_examples, is_streamed
+from maxmargin.tuning.fit import LOOSENED
 from maxmargin.tuning.grid import grid, kernel_of
 from maxmargin.tuning.groups import with_groups
 from maxmargin.tuning.kernel_fits import KernelFits
@@ -76,7 +78,8 @@ def tune(
     refit : whether to train the chosen model on all rows
     max_seconds : time limit; the choice is then among what has been tried
     callback : called with the `Tuning` after each fit; a true return value ends the search
-    **options : parameters of `train`, except C, lam, nu, warm, checkpoint, resume, force and those of clusters
+    **options : parameters of `train`, except C, lam, nu, warm, checkpoint, resume, force and those of clusters. Fits of
+        folds reach 10 times `tol`, the chosen model `tol`
 
     Returns
     -------
@@ -202,7 +205,8 @@ def searched(
     splits = splits_of(data, scheme.folds, groups, scheme.order, int(settings.seed))
     candidates = table(settings, data, len(splits.folds))
     tuning = Tuning(candidates, name, rule, len(splits.folds), splits.kind, splits.note)
-    run = Run(find_solver("dual_coordinate"), settings.limits, int(settings.seed), None, interrupt)
+    limits = Limits(LOOSENED * settings.tol, None, settings.max_epochs)
+    run = Run(find_solver("dual_coordinate"), limits, int(settings.seed), None, interrupt)
     each_gamma(Search(tuning, splits.folds, labels_of(data), score, run, times, interrupt, callback), data, settings)
     return tuning, Searched(data, settings, facts)
 
