@@ -23,7 +23,9 @@ _HOMES = {
     "KernelFunction": "maxmargin.models.kernel_function",
     "ApproximateModel": "maxmargin.models.approximate",
     "LinearSVC": "maxmargin.estimators.linear_svc",
+    "LinearSVCCV": "maxmargin.estimators.tuned",
     "SVC": "maxmargin.estimators.svc",
+    "SVCCV": "maxmargin.estimators.tuned",
     "NuSVC": "maxmargin.estimators.svc",
     "SVR": "maxmargin.estimators.svr",
     "NuSVR": "maxmargin.estimators.svr",
@@ -69,6 +71,8 @@ if TYPE_CHECKING:
     from maxmargin.estimators.svc import NuSVC as NuSVC
     from maxmargin.estimators.svr import SVR as SVR
     from maxmargin.estimators.svr import NuSVR as NuSVR
+    from maxmargin.estimators.tuned import SVCCV as SVCCV
+    from maxmargin.estimators.tuned import LinearSVCCV as LinearSVCCV
     from maxmargin.loop.record import Record as Record
     from maxmargin.models.approximate import ApproximateModel as ApproximateModel
     from maxmargin.models.kernel import KernelModel as KernelModel

@@ -46,7 +46,7 @@ def drawn() -> Iterator[Show]:
             nonlocal last
             if time.monotonic() - last >= FRESH:
                 last = time.monotonic()
-                live.update(Text("\n".join([progress_line(tuning), *table_lines(tuning)])), refresh=True)
+                live.update(Text("\n".join([tuning.progress, *table_lines(tuning)])), refresh=True)
 
         yield show
 
@@ -59,17 +59,9 @@ def lines() -> Show:
         nonlocal last
         if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            print(progress_line(tuning), file=sys.stderr, flush=True)
+            print(tuning.progress, file=sys.stderr, flush=True)
 
     return show
-
-
-def progress_line(tuning: Tuning) -> str:
-    """Return how many fits are done, and the best candidate so far."""
-    done = sum(tuning.folds if one.dropped else len(one.known) for one in tuning.candidates)
-    every, best = tuning.folds * len(tuning.candidates), tuning.best
-    so_far = f", best {shown(best.mean)} {best.name}" if best is not None else ""
-    return f"{done} of {every} fits, {tuning.seconds:.1f} s{so_far}"
 
 
 def table_lines(tuning: Tuning) -> list[str]:

@@ -18,7 +18,7 @@ from maxmargin.system.threads import on_threads
 from maxmargin.tuning.fit import Fit
 from maxmargin.tuning.scoring import Score, highest_score, scored
 from maxmargin.tuning.splits import Fold
-from maxmargin.tuning.table import Candidate
+from maxmargin.tuning.table import Candidate, highest_mean
 from maxmargin.tuning.tuning import Tuning
 
 
@@ -60,19 +60,34 @@ class Search:
             self.go_on(fits, candidate, before)
 
     def go_on(self, fits: Fits, candidate: Candidate, before: list[Fit | None]) -> None:
-        """Fit a candidate on all folds, and keep its fits in `before`; end it early if it cannot be chosen."""
+        """Fit a candidate on all folds, and keep its fits in `before`; end it early if it cannot be chosen.
+
+        Whether fold k is fitted depends on the folds before it that cannot run at the same time. So it does not depend
+        on which fit takes longer.
+        """
+        done = [Event() for _ in self.folds]
 
         def follow(k: int) -> None:
+            first = range(k - fits.workers + 1)
             with sharing(self.interrupt):
-                if self.tuning.ended or self.hopeless(candidate):
-                    return
-                left = self.times[1] - time.perf_counter()
-                if self.interrupt.is_set() or left <= 0.0:
-                    self.end("interrupted" if self.interrupt.is_set() else "time limit")
-                    return
-                self.take(candidate, k, fits.fit(k, candidate.C, before[k], self.limited(left)), before)
+                try:
+                    for other in first:
+                        done[other].wait()
+                    if not self.over() and not self.hopeless(candidate, [candidate.scores[other] for other in first]):
+                        left = self.times[1] - time.perf_counter()
+                        self.take(candidate, k, fits.fit(k, candidate.C, before[k], self.limited(left)), before)
+                finally:
+                    done[k].set()
 
         on_threads(fits.workers, follow, range(len(self.folds)))
+
+    def over(self) -> bool:
+        """Whether the search has ended: by an interrupt, by a callback, or because its time is up."""
+        if self.interrupt.is_set():
+            self.end("interrupted")
+        elif time.perf_counter() >= self.times[1]:
+            self.end("time limit")
+        return bool(self.tuning.ended)
 
     def limited(self, left: float) -> Run:
         """Return the run with the time that is left."""
@@ -102,15 +117,13 @@ class Search:
         """End the search."""
         self.tuning.ended = self.tuning.ended or why
 
-    def hopeless(self, candidate: Candidate) -> bool:
-        """Whether the candidate cannot be chosen, however well it does on the folds that are left.
+    def hopeless(self, candidate: Candidate, scores: list[float | None]) -> bool:
+        """Whether a candidate with these scores cannot be chosen, however well it does on the other folds.
 
         A simpler complete candidate with at least the highest mean that this one can reach is preferred to it by both
         rules. Then this candidate is marked as dropped.
         """
-        if candidate.dropped:
-            return True
-        reach = candidate.bound(highest_score(self.tuning.scoring))
+        reach = highest_mean(scores, len(self.folds), highest_score(self.tuning.scoring))
         for other in self.tuning.candidates:
             if other.complete and other.simpler_than(candidate) and other.mean >= reach:
                 candidate.dropped = f"at most {reach:.6g}, less than {other.name}"

@@ -78,7 +78,10 @@ def as_given(folds: Any, n: int, y: np.ndarray, groups: Any) -> list[Fold]:
     try:
         if hasattr(folds, "split"):
             return split(folds, n, y, groups)
-        found = [Fold(*(np.arange(n)[np.asarray(part)] for part in (train, test))) for train, test in folds]
+        found = [
+            Fold(*(np.arange(n)[np.asarray(part, None if len(part) else int)] for part in (train, test)))
+            for train, test in folds
+        ]
     except (TypeError, ValueError, IndexError) as error:
         raise ParameterError(
             f"folds={folds!r} must be a whole number, a splitter of scikit-learn, or pairs of row numbers ({error})"

@@ -55,15 +55,16 @@ class Candidate:
         """Whether this candidate comes before another one from simple to flexible."""
         return self.simplicity < other.simplicity
 
-    def bound(self, highest: float) -> float:
-        """Return the mean score if all missing folds had the highest score."""
-        missing = len(self.scores) - len(self.known)
-        return (sum(self.known) + missing * highest) / len(self.scores) if missing else self.mean
-
     @property
     def name(self) -> str:
         """C and γ as text."""
         return f"C={self.C:.4g}" if self.gamma is None else f"C={self.C:.4g}, gamma={self.gamma:.4g}"
+
+
+def highest_mean(scores: Sequence[float | None], folds: int, highest: float) -> float:
+    """Return the mean of all folds if those without a score had the highest score."""
+    known = [score for score in scores if score is not None]
+    return (sum(known) + (folds - len(known)) * highest) / folds if len(known) < folds else fmean(known)
 
 
 def best_of(candidates: Sequence[Candidate]) -> Candidate | None:

@@ -74,6 +74,13 @@ class Tuning:
         way = "smaller" if value == values[0] else "larger"
         return f"The best {name}, {value:.4g}, is at the end of the grid: add {way} values to {grid}."
 
+    @property
+    def progress(self) -> str:
+        """How many fits are done, the seconds, and the best candidate so far."""
+        done = sum(self.folds if one.dropped else len(one.known) for one in self.candidates)
+        best = f", best {self.best.mean:.4f} {self.best.name}" if self.best is not None else ""
+        return f"{done} of {self.folds * len(self.candidates)} fits, {self.seconds:.1f} s{best}"
+
     def saved(self) -> dict[str, Any]:
         """Return the table as JSON, which the model keeps."""
         chosen = self.chosen
