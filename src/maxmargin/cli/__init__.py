@@ -61,13 +61,16 @@ def command(arguments: list[str]) -> int:
     """Run one command and return its exit code. After a signal that ended a fit, the code comes from the signal."""
     import warnings
 
-    from maxmargin.cli.app import app
+    from maxmargin.cli.app import app, options_with_values
+    from maxmargin.cli.libsvm_habits import rewritten
     from maxmargin.errors import CheckpointWarning
     from maxmargin.loop.interrupts import postponed
 
     with postponed() as signals, warnings.catch_warnings():
         warnings.simplefilter("always", CheckpointWarning)  # as an error it would lose the model
         warnings.showwarning = in_one_line
+        arguments, note = rewritten(arguments, options_with_values)
+        complain(note and f"note: {note}")
         code = int(app(arguments, prog_name="maxmargin", standalone_mode=False) or 0)
         ended = [number for number in signals if number != signal.SIGINT]
         signals.clear()

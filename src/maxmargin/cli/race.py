@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from maxmargin.cli.config import Config
 from maxmargin.cli.options import DataFile, Json, Quiet, parsed, takes, values_of
 from maxmargin.settings.parameters import IN_A_RACE, PARAMETERS
 
@@ -30,6 +31,7 @@ def race(
     positive: Annotated[str | None, typer.Option(help="The class that is against the rest, of several.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the curves into this file: .png, .svg, .pdf ...")] = None,
     quiet: Quiet = False,
+    config: Config = None,
     json: Json = False,
     **given: Any,
 ) -> int:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from maxmargin.cli.options import DataFile, Json, Labels, Quiet, takes, values_of
+from maxmargin.cli.config import Config
+from maxmargin.cli.options import DataFile, Json, Labels, Quiet, named_once, takes, values_of
 from maxmargin.settings.parameters import PARAMETERS
 
 STOPPED_EARLY = 3
@@ -17,11 +18,13 @@ STOPPED_EARLY = 3
 @takes(*(name for name, parameter in PARAMETERS.items() if parameter.option is not None))
 def train(
     file: DataFile,
+    out: Annotated[Path | None, typer.Argument(metavar="MODEL", help="Where to save, as --model.")] = None,
     labels: Labels = None,
     model: Annotated[
         Path | None, typer.Option("--model", "-m", help="Where to save.", show_default="FILE.safetensors")
     ] = None,
     quiet: Quiet = False,
+    config: Config = None,
     json: Json = False,
     **given: Any,
 ) -> int:
@@ -41,7 +44,8 @@ def train(
     from maxmargin.system.atomic_files import check_apart, check_writable
     from maxmargin.system.overwriting import check_replaces_model
 
-    target, force, checkpoint = model or default_model(file), given.get("force", False), given.get("checkpoint")
+    target = named_once(out, model, "--model") or default_model(file)
+    force, checkpoint = given.get("force", False), given.get("checkpoint")
     check_writable(target)
     check_apart(*files_of(file), labels, given.get("weights"), target, checkpoint)
     check_replaces_model(target, force)
