@@ -25,6 +25,7 @@ def inspect(
     import json as jsonlib
 
     from maxmargin.cli.model_first import is_model
+    from maxmargin.cli.output import printable
     from maxmargin.cli.summary import describe_model
     from maxmargin.models.linear import load
 
@@ -33,7 +34,7 @@ def inspect(
         print(jsonlib.dumps(facts))
     else:
         columns = facts.pop("columns", {})
-        print("\n".join(f"{name.replace('_', ' '):<16} {shown(value)}" for name, value in facts.items()))
+        print("\n".join(f"{name.replace('_', ' '):<16} {printable(shown(value))}" for name, value in facts.items()))
         if columns:
             print("columns, and what they become")
         for line in columns:

@@ -45,6 +45,7 @@ def race(
     import json as jsonlib
 
     import maxmargin
+    from maxmargin.cli.output import printable
     from maxmargin.cli.progress import progress
     from maxmargin.cli.summary import finite
     from maxmargin.racing.plot import check_picture
@@ -67,7 +68,7 @@ def race(
     if plot:
         found.draw(plot, force)
         if not json:
-            print(f"drew {plot}")
+            print(f"drew {printable(plot)}")
     return STOPPED_EARLY if found.interrupted else 0
 
 
@@ -79,12 +80,14 @@ def entrant(text: str) -> tuple[str, dict[str, Any]]:
 
 def print_tables(race: Race) -> None:
     """Print the results as tables."""
-    import sys
-
     from rich.console import Console
 
-    console = Console(markup=False, highlight=False, width=None if sys.stdout.isatty() else WIDE)
-    console.print(f"{race.title}\n")
+    from maxmargin.cli.output import printable
+
+    console = Console(markup=False, highlight=False)
+    if not console.is_terminal:
+        console.width = WIDE
+    console.print(f"{printable(race.title)}\n")
     print_table(console, HEADINGS, [standing(race, lap) for lap in race.laps], DROPPED_FIRST)
     for lap in race.laps:
         if lap.refusal:

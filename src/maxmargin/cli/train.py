@@ -37,6 +37,7 @@ def train(
     import maxmargin
     from maxmargin.cli import complain
     from maxmargin.cli.better_model import place_for
+    from maxmargin.cli.output import printable, printable_lines
     from maxmargin.cli.progress import progress
     from maxmargin.cli.summary import as_json, as_words
     from maxmargin.data.open_source import files_of
@@ -57,7 +58,11 @@ def train(
     if place != target:
         complain(f"{target}: holds a better model, which stays; this one is saved as {place} (--force replaces it)")
     target = place
-    print(jsonlib.dumps(as_json(result, target)) if json else f"{as_words(result)}\nsaved {target}")
+    print(
+        jsonlib.dumps(as_json(result, target))
+        if json
+        else printable_lines(as_words(result)) + f"\nsaved {printable(target)}"
+    )
     return 0 if result.status in (Status.CONVERGED, Status.SEPARATED, Status.SETTLED) else STOPPED_EARLY
 
 
