@@ -1,5 +1,6 @@
 """On a terminal of any width the gap is visible while a run goes on, and after Ctrl-C the screen is clean."""
 
+import os
 import re
 
 import pytest
@@ -16,7 +17,7 @@ from maxmargin.problems.certificate import Certificate
 
 COMMANDS = {
     "linear": ["train", "data.svm", "--solver", "sgd", "--tol", "1e-13"],
-    "streamed": ["train", "data.svm", "--solver", "block_minimization", "--tol", "1e-13", "--memory", "50MB"],
+    "streamed": ["train", "data.svm", "--solver", "block_minimization", "-c", "1000", "--tol", "1e-13"],
     "kernel": ["train", "data.svm", "--kernel", "rbf", "--solver", "smo_simple", "-c", "1000", "--tol", "1e-13"],
     "race": [
         "race",
@@ -61,6 +62,22 @@ def test_the_gap_is_visible_and_ctrl_c_leaves_a_clean_screen(folder, monkeypatch
     said = " ".join(screen.shown)
     assert re.search("relative gap +[0-9i]" if command != "race" else "solver.* gap", said)
     assert command != "race" or any(text.startswith("sgd ") for text in screen.shown)
+
+
+@pytest.mark.parametrize("columns", [40, 200])
+def test_ctrl_c_while_reading_leaves_one_line(folder, monkeypatch, columns):
+    monkeypatch.chdir(folder)
+    pipe = folder / f"endless-{columns}.svm"
+    os.mkfifo(pipe)
+    terminal = Terminal(["train", pipe.name], columns)
+    with pipe.open("w") as stream:  # opens when the reader has
+        stream.write("1 1:1\n")
+        stream.flush()
+        terminal.read_until("preparing")
+        terminal.press_ctrl_c()
+        assert terminal.end() == 1
+    assert terminal.screen.cursor
+    assert terminal.screen.shown == ["maxmargin: interrupted"]
 
 
 RECORD = Record("dual_coordinate", 12.0, 3.0, Certificate(3.0, 2.0), Certificate(3.0, 2.0))
