@@ -157,7 +157,7 @@ class KernelModel(SupportVectors):
         """Return P(class | x), one column for each class; for models trained with `probability`."""
         if self.sigmoids is None:
             raise MaxmarginError(
-                "the model has no probabilities: train with probability=True (--probability), and to the end"
+                "the model has no probabilities: train with probability=True, and to the end (--probability)"
             )
         pairs = pair_probabilities(self.decide_pairs(X, threads), self.sigmoids)
         return couple(pairs, len(self.classes))

@@ -179,8 +179,8 @@ class LinearModel:
         able = losses_with_probabilities()
         if self.sigmoids is None and self.loss not in able:
             raise MaxmarginError(
-                f"a model of loss {self.loss!r} has no probabilities: train with loss={able[0]!r} (--loss {able[0]}), "
-                "or with probability=True (--probability) and to the end"
+                f"a model of loss {self.loss!r} has no probabilities: train with loss={able[0]!r}, or with "
+                f"probability=True and to the end (--loss {able[0]}, --probability)"
             )
 
     def to_sklearn(self) -> Any:
