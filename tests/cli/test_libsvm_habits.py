@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from problems import overlapping
-from sklearn.svm import SVC, LinearSVC
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC, LinearSVC, LinearSVR
 
 import maxmargin
 from maxmargin.cli import run
@@ -40,12 +41,13 @@ BECOMES = [
     ("-g 0.5", "--kernel gaussian --gamma 0.5"),
     ("--kernel rbf -g 0.5", "--gamma 0.5 --kernel rbf"),
     ("-s 0 -t 2 -g 1", "--kernel gaussian --gamma 1 --task classify"),
-    ("-s 1 -t 0", "--kernel linear --nu 0.5"),
-    ("-s 1 -t 0 -n 0.3", "--kernel linear --nu 0.3"),
+    ("-s 1 -t 0", "--kernel linear --task classify --nu 0.5"),
+    ("-s 1 -t 0 -n 0.3", "--kernel linear --task classify --nu 0.3"),
     ("-s 2 -t 0 -n 0.3", "--kernel linear --task novelty --nu 0.3"),
     ("-s 3 -t 0 -p 0.3", "--kernel linear --task regress --epsilon 0.3"),
     ("-s 4 -t 0", "--kernel linear --task regress --nu 0.5"),
     ("-t 0 -m 200 -b 1", "--kernel linear --cache 200 --probability"),
+    ("-n 0.3 --task novelty", "--nu 0.3 --task novelty"),
     ("-e 0.01 -b 0", "--tol 0.01"),
     ("-w1 2 -w-1 0.5 -wspam 3", "--class-weight 1=2,-1=0.5,spam=3"),
     ("-w+1 2 -w1.0 4", "--class-weight 1=2,1=4"),
@@ -111,12 +113,24 @@ def test_the_note_says_what_each_option_became(here, capsys):
     ]
 
 
-def test_the_model_is_that_of_liblinear(here):
-    command = ["train", "-s", "2", "-B", "1", "-w1", "3", "-c", "2", "-e", "1e-9", "-q", "data.svm", "ours"]
-    assert run(command) == 0
+LIBLINEAR = {
+    "-s 0": LogisticRegression(solver="liblinear", C=2.0, fit_intercept=False, tol=1e-9),
+    "-s 0 -B 1": LogisticRegression(solver="liblinear", C=2.0, tol=1e-9),
+    "-s 1 -w1 3": LinearSVC(C=2.0, fit_intercept=False, class_weight={1: 3.0}, tol=1e-9, max_iter=10**5),
+    "-s 2 -B 1 -w1 3": LinearSVC(C=2.0, dual=False, class_weight={1: 3.0}, tol=1e-9),
+    "-s 2 -B 5": LinearSVC(C=2.0, dual=False, intercept_scaling=5.0, tol=1e-9),
+    "-s 3": LinearSVC(C=2.0, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=10**6),
+    "-s 13 -p 0.3": LinearSVR(C=2.0, epsilon=0.3, fit_intercept=False, tol=1e-9, max_iter=10**6),
+}
+
+
+@pytest.mark.parametrize("options", LIBLINEAR)
+def test_the_model_is_that_of_liblinear(here, options):
+    assert run(["train", *options.split(), "-c", "2", "-e", "1e-10", "-q", "data.svm", "ours"]) == 0
     X, y = maxmargin.read("data.svm")
-    theirs = LinearSVC(C=2.0, dual=False, class_weight={1: 3.0}, tol=1e-9).fit(X, y)
-    np.testing.assert_allclose(maxmargin.load("ours").w, theirs.coef_, rtol=1e-3, atol=1e-5)
+    theirs = LIBLINEAR[options].fit(X, y)
+    expected = theirs.predict(X) if isinstance(theirs, LinearSVR) else theirs.decision_function(X)
+    np.testing.assert_allclose(maxmargin.load("ours").decide(X), expected, rtol=1e-3, atol=1e-4)
 
 
 def test_the_model_is_that_of_libsvm(here):

@@ -31,13 +31,8 @@ REFUSED = {
     "11": NO_SQUARED,
     "12": NO_SQUARED,
 }
-SVM_TYPES: Mapping[str, tuple[str, ...]] = {
-    "0": ("--task", "classify"),
-    "1": ("--nu", "0.5"),
-    "2": ("--task", "novelty"),
-    "3": ("--task", "regress"),
-    "4": ("--task", "regress", "--nu", "0.5"),
-}
+TASKS = {"0": "classify", "1": "classify", "2": "novelty", "3": "regress", "4": "regress"}  # of LIBSVM's svm types
+WITHOUT_NU = ("0", "3")
 KERNELS = {"0": "linear", "1": "polynomial", "2": "gaussian", "3": "sigmoid"}
 SAME = {"-d": "--degree", "-r": "--coef0", "-p": "--epsilon", "-m": "--cache"}
 
@@ -96,16 +91,14 @@ def solver_type(number: str, theirs: Mapping[str, str], given: Collection[str]) 
 
 def svm_type(theirs: Mapping[str, str]) -> Translation:
     """Translate LIBSVM's -s, with its ν."""
-    number = theirs["-s"]
-    if number not in SVM_TYPES:
-        raise ParameterError(f"-s {number} beside a kernel is no svm type of LIBSVM: choose one of 0, 1, 2, 3, 4")
-    options, nu = SVM_TYPES[number], theirs.get("-n")
-    if nu is not None and number in ("0", "3"):
+    number, nu = theirs["-s"], theirs.get("-n")
+    if number not in TASKS:
+        raise ParameterError(f"-s {number} beside a kernel is no svm type of LIBSVM: choose one of {', '.join(TASKS)}")
+    if nu is not None and number in WITHOUT_NU:
         raise ParameterError(f"-n {nu} has no meaning beside -s {number}: take -s {int(number) + 1}, or leave -n out")
-    options = options[: options.index("--nu")] if "--nu" in options else options
-    if number not in ("0", "3"):
-        options += ("--nu", nu or "0.5")
-    return Translation(f"-s {number}", options, "an svm type of LIBSVM")
+    options = ("--task", TASKS[number])
+    with_nu = options if number in WITHOUT_NU else (*options, "--nu", nu or "0.5")
+    return Translation(f"-s {number}", with_nu, "an svm type of LIBSVM")
 
 
 def kernel(theirs: Mapping[str, str], given: Collection[str]) -> list[Translation]:
@@ -118,7 +111,7 @@ def kernel(theirs: Mapping[str, str], given: Collection[str]) -> list[Translatio
     found = []
     if number is not None:
         found.append(Translation(f"-t {number}", ("--kernel", KERNELS[number])))
-    elif not {"--kernel", "--config"} & set(given):
+    elif not {"--kernel", "--task", "--config"} & set(given):
         found.append(Translation("no -t", ("--kernel", "gaussian"), "LIBSVM's default"))
     if "-g" in theirs:
         value = theirs["-g"]
