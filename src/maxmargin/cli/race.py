@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 STOPPED_EARLY = 3
 NOTHING = "—"
 COLUMNS = 7  # largest number of gaps in the second table
-WIDE = 120  # columns of the tables if standard output is no terminal
 HEADINGS = ["solver", "objective", "above", "gap", "error", "epochs", "seconds", "status"]
 DROPPED_FIRST = ["epochs", "objective", "above", "status", "error", "seconds"]  # on a narrow terminal
 
@@ -85,8 +84,6 @@ def print_tables(race: Race) -> None:
     from maxmargin.cli.output import printable
 
     console = Console(markup=False, highlight=False)
-    if not console.is_terminal:
-        console.width = WIDE
     console.print(f"{printable(race.title)}\n")
     print_table(console, HEADINGS, [standing(race, lap) for lap in race.laps], DROPPED_FIRST)
     for lap in race.laps:
