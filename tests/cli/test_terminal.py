@@ -10,7 +10,7 @@ from terminal import Screen, Terminal
 
 import maxmargin
 from maxmargin.cli.fitting_table import fitting_table
-from maxmargin.cli.live_line import FREE, fraction, line
+from maxmargin.cli.live_line import FREE_COLUMNS, fraction, line
 from maxmargin.cli.race import DROPPED_FIRST, HEADINGS
 from maxmargin.loop.record import Reading, Record
 from maxmargin.problems.certificate import Certificate
@@ -58,7 +58,7 @@ def test_the_gap_is_visible_and_ctrl_c_leaves_a_clean_screen(folder, monkeypatch
         live = [text for text in frame if re.match("[⠁-⣿]", text)]
         assert len(live) <= 1
         assert all("gap" in text or "prep" in text for text in live)
-        assert all(len(text.removesuffix("^C")) <= columns - FREE for text in live)
+        assert all(len(text.removesuffix("^C")) <= columns - FREE_COLUMNS for text in live)
     said = " ".join(screen.shown)
     assert re.search("relative gap +[0-9i]" if command != "race" else "solver.* gap", said)
     assert command != "race" or any(text.startswith("sgd ") for text in screen.shown)
@@ -88,7 +88,7 @@ STREAMED = Record("", 12.0, 3.0, Certificate(3.0, 2.0), Certificate(3.0, 2.0), r
 @pytest.mark.parametrize("record", [None, RECORD, STREAMED])
 def test_the_line_fits_and_begins_with_the_gap(record, columns):
     found = line(record, 1e-4, 75.0, "*", columns)
-    assert found.cell_len <= max(columns - FREE, 1)
+    assert found.cell_len <= max(columns - FREE_COLUMNS, 1)
     if record is not None and columns >= 40:
         assert found.plain.startswith("* gap 3.3e-01 ")
         assert "0:01:15" in found.plain

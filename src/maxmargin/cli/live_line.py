@@ -15,9 +15,9 @@ from maxmargin.loop.record_text import without_gap
 if TYPE_CHECKING:
     from rich.text import Text
 
-FREE = 4  # columns at the end of the line that stay empty: a terminal writes ^C there, and must not begin a new line
-BAR = 20
-NARROW = 60  # columns below which there is no bar
+FREE_COLUMNS = 4  # columns at the end of the line that stay empty: a terminal writes ^C there, and must not begin a new line
+BAR_COLUMNS = 20
+COLUMNS_FOR_BAR = 60  # with fewer columns there is no bar
 PREPARING = "preparing (the first run on a machine compiles for a few seconds)"
 
 
@@ -31,11 +31,11 @@ def line(record: Record | None, tol: float, seconds: float, spinner: str, column
     else:
         gap = max(record.best.relative_gap, 0.0)
         made = Text.assemble(f"{spinner} ", (f"gap {gap:.1e} ", "bold"))
-        if columns >= NARROW:
-            full = round(BAR * fraction(gap, tol))
-            made.append("━" * full, "green").append("─" * (BAR - full) + " ", "dim")
+        if columns >= COLUMNS_FOR_BAR:
+            full = round(BAR_COLUMNS * fraction(gap, tol))
+            made.append("━" * full, "green").append("─" * (BAR_COLUMNS - full) + " ", "dim")
         made.append(f"{clock} {without_gap(record)}")
-    made.truncate(max(columns - FREE, 1), overflow="ellipsis")
+    made.truncate(max(columns - FREE_COLUMNS, 1), overflow="ellipsis")
     made.no_wrap = True
     return made
 

@@ -18,10 +18,10 @@ from maxmargin.results import Result
 from maxmargin.settings.settings import Settings
 from maxmargin.status import Status
 
-UNEVEN = 100.0  # Sizes of features: the largest over one of the smallest. Below 25 for TF-IDF; 545 for svmguide1.
+SIZE_RATIO = 100.0  # Sizes of features: the largest over one of the smallest. Below 25 for TF-IDF; 545 for svmguide1.
 SMALL_PART = 0.05  # Features that may be smaller than that, such as a pixel at the border of an image.
-LOPSIDED = 25.0  # Rows of the largest class for one of the smallest. 17 for reuters_money-fx, 33 for w8a.
-WIDE = 30.0  # Features with values for one row. 14 for rcv1 of 500 rows, 74 for bigrams, 99 for leukemia.
+CLASS_RATIO = 25.0  # Rows of the largest class for one of the smallest. 17 for reuters_money-fx, 33 for w8a.
+FEATURES_A_ROW = 30.0  # Features with values for one row. 14 for rcv1 of 500 rows, 74 for bigrams, 99 for leukemia.
 
 
 def hints_on_data(data: Examples, settings: Settings) -> list[str]:
@@ -30,7 +30,7 @@ def hints_on_data(data: Examples, settings: Settings) -> list[str]:
     found = [on_sizes(data.rows, sizes) if not settings.scale and settings.kernel != "precomputed" else ""]
     if len(data.classes) and settings.class_weight is None and settings.weights is None and data.weights is None:
         found.append(on_classes(data))
-    if len(sizes) > WIDE * data.n:
+    if len(sizes) > FEATURES_A_ROW * data.n:
         found.append(
             f"{len(sizes):,} features for {data.n:,} rows: many hyperplanes separate such rows, so judge the model by "
             "cross-validation: maxmargin tune"
@@ -70,11 +70,11 @@ def on_sizes(rows: Rows, typical: np.ndarray) -> str:
     Counts of words differ in their largest values only, and features that are scaled but have a long tail in their
     typical values only.
     """
-    if uneven(typical) < UNEVEN:
+    if uneven(typical) < SIZE_RATIO:
         return ""
     largest = ranges_of(rows).size.astype(np.float64)
     ratio = uneven(largest[largest > 0.0])
-    if ratio < UNEVEN:
+    if ratio < SIZE_RATIO:
         return ""
     return f"some features are {ratio:,.0f} times as large as others, and outweigh them: try --scale (scale=True)"
 
@@ -90,7 +90,7 @@ def on_classes(data: Examples) -> str:
     """Return a hint if one class is rare."""
     counts = np.bincount(data.codes, minlength=len(data.classes))
     rare = int(np.argmin(counts))
-    if counts.max() < LOPSIDED * counts[rare]:
+    if counts.max() < CLASS_RATIO * counts[rare]:
         return ""
     named = f"only {counts[rare]:,} of {data.n:,} rows are of class {show(data.classes[rare])}"
     return f"{named}, and a model may neglect them: try --class-weight balanced (class_weight='balanced')"
