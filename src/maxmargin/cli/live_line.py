@@ -15,7 +15,7 @@ from maxmargin.loop.record_text import without_gap
 if TYPE_CHECKING:
     from rich.text import Text
 
-FREE_COLUMNS = 4  # columns at the end of the line that stay empty: a terminal writes ^C there, and must not begin a new line
+FREE_COLUMNS = 4  # at the end of the line: a terminal writes ^C there, and must not begin a new line
 BAR_COLUMNS = 20
 COLUMNS_FOR_BAR = 60  # with fewer columns there is no bar
 PREPARING = "preparing (the first run on a machine compiles for a few seconds)"
