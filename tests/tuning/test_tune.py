@@ -91,6 +91,16 @@ def test_the_scores_agree_with_scikit_learn_for_the_other_formulations():
     assert ours.scores == pytest.approx(theirs, abs=1e-4)
 
 
+def test_features_are_scaled_once_for_all_folds():
+    X, y = overlapping(n=120, d=4)
+    X *= [1.0, 100.0, 0.01, 1.0]
+    for options in ({}, {"kernel": "gaussian"}):
+        ours = maxmargin.tune(X, y, scale=True, **options)
+        by_hand = maxmargin.tune(X / np.abs(X).max(axis=0), y, **options)
+        assert [one.scores for one in ours.candidates] == [one.scores for one in by_hand.candidates]
+        assert np.array_equal(ours.model.predict(X), by_hand.model.predict(X / np.abs(X).max(axis=0)))
+
+
 def test_a_precomputed_kernel_gives_the_scores_of_its_kernel():
     X, y = three_classes()
     folds = list(splitter(y).split(X, y))

@@ -18,9 +18,11 @@ def score(model: ModelFile, file: DataFile, labels: Labels = None, json: Json = 
     """
     import json as jsonlib
 
+    from maxmargin.cli.model_first import model_first
     from maxmargin.cli.reading import blocks_for
     from maxmargin.models.linear import load
 
+    model, file = model_first(model, file)
     loaded = load(model)
     task = loaded.training.get("task") or TASKS.get(loaded.training.get("formulation", ""), "classify")
     blocks = blocks_for(loaded, file, labels, labelled=task != "novelty", **given)

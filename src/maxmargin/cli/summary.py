@@ -35,6 +35,7 @@ def as_json(result: Result, saved: Path) -> dict[str, Any]:
         "why": result.why,
         "status": result.status.name,
         "advice": result.advice,
+        "hints": result.hints,
         "seconds": result.seconds,
         "epochs": result.epochs,
         **mistakes(result),
@@ -80,7 +81,9 @@ def as_words(result: Result) -> str:
     training = result.model.training
     if "left_out" in training:
         lines.append(f"left out {training['left_out']:,} lines; the first: {training['left_out_first']}")
-    return "\n".join(lines if result.status is Status.CONVERGED else [*lines, result.advice])
+    if result.status is not Status.CONVERGED:
+        lines.append(result.advice)
+    return "\n".join([*lines, *(f"advice: {hint}" for hint in result.hints)])
 
 
 def table_lines(training: dict[str, Any]) -> list[str]:
@@ -175,5 +178,6 @@ def describe_model(model: Model) -> dict[str, Any]:
         "dual": finite(model.certificate.dual),
         "relative_gap": finite(model.certificate.relative_gap),
         **shape_of(model),
-        **{name: finite(value) for name, value in model.training.items() if name != "d"},
+        **{name: finite(value) for name, value in model.training.items() if name not in ("d", "scale")},
+        **({"scale": "each feature by its largest absolute value"} if "scale" in model.training else {}),
     }

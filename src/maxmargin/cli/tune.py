@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from maxmargin.cli.config import Config
 from maxmargin.cli.options import DataFile, Json, Labels, Quiet, takes, values_of
 from maxmargin.cli.train import STOPPED_EARLY, default_model
 from maxmargin.settings.parameters import PARAMETERS
@@ -59,6 +60,7 @@ def tune(
         typer.Option("--time-limit", "--max-seconds", help="Stop after this many seconds with the best so far."),
     ] = None,
     quiet: Quiet = False,
+    config: Config = None,
     json: Json = False,
     **given: Any,
 ) -> int:

@@ -140,7 +140,9 @@ class KernelModel(SupportVectors):
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return P(class | x), one column for each class; for models trained with `probability`."""
         if self.sigmoids is None:
-            raise MaxmarginError("the model has no probabilities: train with probability=True, and to the end")
+            raise MaxmarginError(
+                "the model has no probabilities: train with probability=True, and to the end (--probability)"
+            )
         pairs = pair_probabilities(self.decide_pairs(X, threads), self.sigmoids)
         return couple(pairs, len(self.classes))
 

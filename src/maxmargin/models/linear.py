@@ -132,7 +132,10 @@ class LinearModel:
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return decision values: (n,) for two classes, positive for the second; (n, k) for more."""
-        rows = self.expanded(X)
+        return self.decide_rows(self.expanded(X), threads)
+
+    def decide_rows(self, rows: Rows, threads: int | None = None) -> np.ndarray:
+        """Return the decision values of rows that need no encoding, scaling or expansion."""
         if self.centre is not None:
             rows = shifted(widened(rows, self.d), self.centre)
         columns = [scores(rows, w[: count_columns(rows)], thread_count(threads)) for w in self.w]
@@ -175,14 +178,22 @@ class LinearModel:
 
         They come from calibrated sigmoids (`probability`), or from a loss that has probabilities (see `Loss`).
         """
+        self.check_probabilities()
+        return self.probabilities_at(self.decide(X, threads))
+
+    def probabilities_at(self, values: np.ndarray) -> np.ndarray:
+        """Return P(class | x) for decision values."""
+        self.check_probabilities()
+        return probabilities_of(values[:, None] if values.ndim == 1 else values, self.sigmoids)
+
+    def check_probabilities(self) -> None:
+        """Raise if the model has no probabilities."""
         able = losses_with_probabilities()
         if self.sigmoids is None and self.loss not in able:
             raise MaxmarginError(
                 f"a model of loss {self.loss!r} has no probabilities: train with loss={able[0]!r}, or with "
-                "probability=True and to the end"
+                f"probability=True and to the end (--loss {able[0]}, --probability)"
             )
-        values = self.decide(X, threads)
-        return probabilities_of(values[:, None] if values.ndim == 1 else values, self.sigmoids)
 
     def to_sklearn(self) -> Any:
         """Return a fitted scikit-learn estimator that predicts the same (see to_sklearn)."""

@@ -25,7 +25,14 @@ from maxmargin.solvers import find_solver
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.system.values import is_number
 from maxmargin.training.approximate import features_of
-from maxmargin.training.train import described, examples_for, files_for, fit_examples, is_streamed
+from maxmargin.training.train import (
+    described,
+    examples_for,
+    files_for,
+    fit_examples,
+    is_streamed,
+    scaled_examples,
+)
 from maxmargin.tuning.fit import LOOSENED
 from maxmargin.tuning.grid import grid, kernel_of
 from maxmargin.tuning.groups import with_groups
@@ -203,11 +210,12 @@ def searched(
     score, name = scorer_of(scheme.scoring, settings.task)
     data, facts = rows_for(settings)
     splits = splits_of(data, scheme.folds, groups, scheme.order, int(settings.seed))
-    candidates = table(settings, data, len(splits.folds))
+    rows, own = prepared(data, settings)
+    candidates = table(own, rows, len(splits.folds))
     tuning = Tuning(candidates, name, rule, len(splits.folds), splits.kind, splits.note)
     limits = Limits(LOOSENED * settings.tol, None, settings.max_epochs)
     run = Run(find_solver("dual_coordinate"), limits, int(settings.seed), None, interrupt)
-    each_gamma(Search(tuning, splits.folds, labels_of(data), score, run, times, interrupt, callback), data, settings)
+    each_gamma(Search(tuning, splits.folds, labels_of(data), score, run, times, interrupt, callback), rows, own)
     return tuning, Searched(data, settings, facts)
 
 
@@ -226,12 +234,19 @@ def labels_of(data: Examples) -> np.ndarray:
     return data.classes[data.codes] if len(data.classes) else data.targets
 
 
-def each_gamma(search: Search, data: Examples, settings: Settings) -> None:
-    """Search over the C of each γ in turn."""
+def prepared(data: Examples, settings: Settings) -> tuple[Examples, Settings]:
+    """Return the rows as they are trained on: scaled or expanded, once for all folds, with their weights."""
     if data.weights is not None:
         settings = settings.changed(weights=data.weights)
+    if settings.scale:
+        data, settings = scaled_examples(data, settings.thread_count)[0], settings.changed(scale=False)
     if settings.expansion is not None:
         data = data.on(take(settings.expansion.apply(data.rows)), settings.thread_count)
+    return data, settings
+
+
+def each_gamma(search: Search, data: Examples, settings: Settings) -> None:
+    """Search over the C of each γ in turn."""
     for gamma in dict.fromkeys(one.gamma for one in search.tuning.candidates):
         if not search.tuning.ended:
             search.go(fits_for(data, settings, search.folds, gamma), gamma)
