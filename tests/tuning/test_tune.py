@@ -123,7 +123,7 @@ def test_scorers_of_scikit_learn_see_values_and_probabilities():
 def test_scores_do_not_depend_on_whether_the_kernel_matrix_is_held(monkeypatch):
     X, y = three_classes(n=200)
     options = {"kernel": "gaussian", "Cs": [0.1, 10.0], "gammas": [0.1, 1.0], "tol": CLOSE, "refit": False}
-    monkeypatch.setattr(Search, "hopeless", lambda self, candidate, scores: False)
+    monkeypatch.setattr(Search, "reason", lambda self, candidate, scores: "")
     held = maxmargin.tune(X, y, **options)
     monkeypatch.setattr(kernel_fits, "MATRIX_PART", 0.0)
     by_rows = maxmargin.tune(X, y, **options)
@@ -162,7 +162,7 @@ def test_no_candidate_that_ended_early_could_have_been_chosen(monkeypatch):
     for rule, options in product(["best", "one_standard_error"], [{}, {"kernel": "gaussian"}]):
         short = maxmargin.tune(X, y, rule=rule, refit=False, threads=1, **options)
         with monkeypatch.context() as patch:
-            patch.setattr(Search, "hopeless", lambda self, candidate, scores: False)
+            patch.setattr(Search, "reason", lambda self, candidate, scores: "")
             whole = maxmargin.tune(X, y, rule=rule, refit=False, threads=1, **options)
         assert (short.C, short.gamma) == (whole.C, whole.gamma)
         assert all(one.complete for one in whole.candidates)

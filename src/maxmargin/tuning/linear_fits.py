@@ -52,7 +52,7 @@ class LinearFits:
         present = np.unique(self.data.codes[problem.C > 0.0])
         apart = [place for place in places if has_both(present, place)]
         starts = None if before is None else [grown(part.w, part.b, part.alpha, C / before.C) for part in before.parts]
-        name = self.solver_for(C, problem)
+        name = self.solver_for(C)
         own = replace(run, solver=find_solver(name, self.settings.options))
         if self.settings.solver == "auto":
             own = replace(own, succession=Auto())
@@ -83,12 +83,12 @@ class LinearFits:
         name = f"{show(self.data.classes[place])} against the rest"
         return problem.relabelled(signs(self.data.codes, place), name)
 
-    def solver_for(self, C: float, problem: Problem) -> str:
+    def solver_for(self, C: float) -> str:
         """Return the solver for this C: for all folds the one that `auto` chooses for the first."""
         if self.settings.solver != "auto":
             return str(self.settings.solver)
         if C not in self.solvers:
-            self.solvers[C] = choose(problem)[0]
+            self.solvers[C] = choose(self.without(0, C))[0]
         return self.solvers[C]
 
     @cached_property

@@ -73,13 +73,15 @@ class Search:
                 try:
                     for other in first:
                         done[other].wait()
-                    if not self.over() and not self.hopeless(candidate, [candidate.scores[other] for other in first]):
+                    if not self.over() and not self.reason(candidate, [candidate.scores[other] for other in first]):
                         left = self.times[1] - time.perf_counter()
                         self.take(candidate, k, fits.fit(k, candidate.C, before[k], self.limited(left)), before)
                 finally:
                     done[k].set()
 
         on_threads(fits.workers, follow, range(len(self.folds)))
+        if not (candidate.complete or self.tuning.ended):
+            candidate.dropped = self.reason(candidate, candidate.scores)
 
     def over(self) -> bool:
         """Whether the search has ended: by an interrupt, by a callback, or because its time is up."""
@@ -117,15 +119,14 @@ class Search:
         """End the search."""
         self.tuning.ended = self.tuning.ended or why
 
-    def hopeless(self, candidate: Candidate, scores: list[float | None]) -> bool:
-        """Whether a candidate with these scores cannot be chosen, however well it does on the other folds.
+    def reason(self, candidate: Candidate, scores: list[float | None]) -> str:
+        """Return why a candidate with these scores cannot be chosen, however well it does on the other folds.
 
         A simpler complete candidate with at least the highest mean that this one can reach is preferred to it by both
-        rules. Then this candidate is marked as dropped.
+        rules. Empty if there is none.
         """
         reach = highest_mean(scores, len(self.folds), highest_score(self.tuning.scoring))
         for other in self.tuning.candidates:
             if other.complete and other.simpler_than(candidate) and other.mean >= reach:
-                candidate.dropped = f"at most {reach:.6g}, less than {other.name}"
-                return True
-        return False
+                return f"at most {reach:.6g}, less than {other.name}"
+        return ""
