@@ -20,7 +20,7 @@ KERNEL_CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 GAMMA_FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)  # of γ = 1/(d var X)
 
 
-def grid(Cs: Any, gammas: Any, settings: Settings, data: Examples, folds: int) -> list[Candidate]:
+def grid(Cs: Any, gammas: Any, settings: Settings, data: Examples | None, folds: int) -> list[Candidate]:
     """Return the candidates: every γ with every C."""
     every = gammas_of(gammas, settings, data)
     return [Candidate(C, g, [None] * folds) for g in every for C in Cs_of(Cs, settings.kernel is not None)]
@@ -31,14 +31,14 @@ def Cs_of(Cs: Any, with_kernel: bool) -> list[float]:
     return sorted(set(checked(Cs if Cs is not None else KERNEL_CS if with_kernel else CS)))
 
 
-def gammas_of(gammas: Any, settings: Settings, data: Examples) -> list[float | None]:
+def gammas_of(gammas: Any, settings: Settings, data: Examples | None) -> list[float | None]:
     """Return the values of γ, rising; None alone if the kernel has no γ, or there is no kernel."""
     tunable = settings.kernel is not None and has_parameter(settings.kernel, "gamma")
     if gammas is not None:
         if not tunable:
             raise ParameterError("gammas need a kernel with gamma: add kernel='gaussian'")
         return list[float | None](checked_gammas(gammas))
-    if not tunable:
+    if not tunable or data is None:
         return [None]
     kernel = kernel_of(settings, data)
     fixed = is_given("gamma", settings.gamma) or is_given("sigma", settings.sigma) or kernel.name != "gaussian"

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.data.collections import is_on_cluster
 from maxmargin.data.examples import Examples, examples_in
-from maxmargin.data.files import is_file
+from maxmargin.data.files import Files, is_file
 from maxmargin.data.take import take
-from maxmargin.errors import ParameterError, RefusedError
+from maxmargin.errors import ParameterError
 from maxmargin.loop.interrupts import noticed
 from maxmargin.loop.stopping import Limits
 from maxmargin.multiclass import Run
@@ -25,10 +24,13 @@ from maxmargin.solvers import find_solver
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.system.values import is_number
 from maxmargin.training.approximate import features_of
+from maxmargin.training.on_cluster import check_on_cluster
 from maxmargin.training.train import (
+    check_streamed,
     described,
     examples_for,
     files_for,
+    fit,
     fit_examples,
     is_streamed,
     scaled_examples,
@@ -38,14 +40,16 @@ from maxmargin.tuning.grid import grid, kernel_of
 from maxmargin.tuning.groups import with_groups
 from maxmargin.tuning.kernel_fits import KernelFits
 from maxmargin.tuning.linear_fits import LinearFits
-from maxmargin.tuning.scoring import scorer_of
+from maxmargin.tuning.pass_search import KIND, PassSearch, checked_folds, on_cluster, task_for
+from maxmargin.tuning.scoring import Score, scorer_of
 from maxmargin.tuning.search import Search
 from maxmargin.tuning.splits import Fold, splits_of
 from maxmargin.tuning.table import RULES, Candidate
 from maxmargin.tuning.tuning import Tuning
 
-NEITHER = ("lam", "warm", "checkpoint", "resume", "force", "client", "timeout")  # parameters of `train` alone
+NEITHER = ("lam", "warm", "checkpoint", "resume", "force")  # parameters of `train` alone
 NOT_TAKEN = {"tune": ("C", "nu", *NEITHER), "cross_validate": NEITHER}
+Table = Callable[[Settings, Examples | None, int], list[Candidate]]  # the candidates for this number of folds
 REFIT_PART = 0.2  # of the time limit, which is kept for training on all rows
 LEAST_SECONDS = 1.0  # for training on all rows, if the search has taken longer
 
@@ -85,8 +89,11 @@ def tune(
     refit : whether to train the chosen model on all rows
     max_seconds : time limit; the choice is then among what has been tried
     callback : called with the `Tuning` after each fit; a true return value ends the search
-    **options : parameters of `train`, except C, lam, nu, warm, checkpoint, resume, force and those of clusters. Fits of
-        folds reach 10 times `tol`, the chosen model `tol`
+    **options : parameters of `train`, except C, lam, nu, warm, checkpoint, resume and force. Fits of folds reach 10
+        times `tol`, the chosen model `tol`
+
+    Files that do not fit in memory, and rows on a cluster, are searched in passes over the rows, for all folds and
+    several C at once. Then the folds are random.
 
     Returns
     -------
@@ -137,7 +144,7 @@ def cross_validate(
     ----------
     X, y, C : as for `train`
     folds, groups, order, scoring, max_seconds : as for `tune`
-    **options : parameters of `train`, except lam, warm, checkpoint, resume, force and those of clusters
+    **options : parameters of `train`, except lam, warm, checkpoint, resume and force
 
     Returns
     -------
@@ -154,7 +161,7 @@ def cross_validate(
     settings, began = settings_for("cross_validate", X, y, {**options, "C": C}, max_seconds), time.perf_counter()
     C = checked(C)[0]
 
-    def table(settings: Settings, data: Examples, folds: int) -> list[Candidate]:
+    def table(settings: Settings, data: Examples | None, folds: int) -> list[Candidate]:
         return [Candidate(C, None, [None] * folds)]
 
     with noticed() as interrupt:
@@ -174,9 +181,12 @@ class Scheme(NamedTuple):
 
 
 class Searched(NamedTuple):
-    """The rows of a search and the settings of its fits. `facts` is what the model says of the files of the rows."""
+    """The rows of a search, if they are in memory, and the settings of its fits.
 
-    data: Examples
+    `facts` is what the model says of the files of the rows.
+    """
+
+    data: Examples | None
     settings: Settings
     facts: dict[str, Any]
 
@@ -188,8 +198,6 @@ def settings_for(function: str, X: Any, y: Any, options: dict[str, Any], max_sec
             raise ParameterError(f"{function} takes no {name}: train takes it")
     if max_seconds is not None and not (is_number(max_seconds) and max_seconds > 0):
         raise ParameterError(f"max_seconds={max_seconds!r} must be a number above 0, or None for no limit")
-    if is_on_cluster(X):
-        raise RefusedError(f"{function} is for rows on one machine: take a sample of the collection")
     settings = settings_of(function, X, options).changed(y=y)
     if settings.task == "novelty":
         raise ParameterError(f"{function} needs labels to score: task='novelty' has none, and its nu is your choice")
@@ -200,14 +208,21 @@ def searched(
     settings: Settings,
     scheme: Scheme,
     rule: str,
-    table: Callable[[Settings, Examples, int], list[Candidate]],
+    table: Table,
     times: tuple[float, float],
     interrupt: Event,
     callback: Callable[[Tuning], Any] | None,
 ) -> tuple[Tuning, Searched]:
     """Search through the candidates that `table` returns; `times` are when the search began, and when it ends."""
-    settings, groups = with_groups(settings, scheme.groups)
     score, name = scorer_of(scheme.scoring, settings.task)
+    if on_cluster(settings):
+        check_on_cluster(settings)
+        return searched_by_passes(settings, None, scheme, rule, table, times, interrupt, callback, (score, name))
+    files = files_for(settings) if is_file(settings.X) else None
+    if files is not None and is_streamed(settings, files):
+        check_streamed(settings, files)
+        return searched_by_passes(settings, files, scheme, rule, table, times, interrupt, callback, (score, name))
+    settings, groups = with_groups(settings, scheme.groups)
     data, facts = rows_for(settings)
     splits = splits_of(data, scheme.folds, groups, scheme.order, int(settings.seed))
     rows, own = prepared(data, settings)
@@ -219,13 +234,30 @@ def searched(
     return tuning, Searched(data, settings, facts)
 
 
+def searched_by_passes(
+    settings: Settings,
+    files: Files | None,
+    scheme: Scheme,
+    rule: str,
+    table: Table,
+    times: tuple[float, float],
+    interrupt: Event,
+    callback: Callable[[Tuning], Any] | None,
+    scoring: tuple[Score, str],
+) -> tuple[Tuning, Searched]:
+    """Search on rows that do not fit in memory, or on a cluster."""
+    folds = checked_folds(scheme.folds, scheme.groups, scheme.order)
+    tuning = Tuning(table(settings, None, folds), scoring[1], rule, folds, KIND)
+    with task_for(settings, files) as task:
+        PassSearch(tuning, task, scoring[0], times, interrupt).go(callback)
+    return tuning, Searched(None, settings, {})
+
+
 def rows_for(settings: Settings) -> tuple[Examples, dict[str, Any]]:
     """Return the rows in memory, and what the model says of their files."""
     if not is_file(settings.X):
         return examples_for(settings), {}
     files = files_for(settings)
-    if is_streamed(settings, files):
-        raise RefusedError(f"{files.name} does not fit in memory: give more memory, or tune on a part of its rows")
     return examples_in(files, settings.task), described(files)
 
 
@@ -271,6 +303,9 @@ def refitted(found: Searched, chosen: Candidate, left: float) -> Result:
         values |= {"gamma": chosen.gamma, "sigma": None}
     if np.isfinite(left):
         values["max_seconds"] = max(left, LEAST_SECONDS)
-    result = fit_examples(found.data, found.settings.changed(**values))
+    settings = found.settings.changed(**values)
+    if found.data is None:
+        return fit(settings)
+    result = fit_examples(found.data, settings)
     result.model.training.update(found.facts)
     return result
