@@ -32,7 +32,7 @@ def tune(
         typer.Option(
             "--Cs",
             metavar="A,B,...",
-            help="The values of C, or FROM:TO:COUNT for COUNT values spaced evenly on a logarithmic scale.",
+            help="The values of C, or FROM:TO:COUNT for COUNT values, spaced by equal factors.",
             show_default="0.01:100:9, with a kernel 0.1:1000:5",
         ),
     ] = None,

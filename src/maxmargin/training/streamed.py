@@ -129,22 +129,22 @@ def gone_on_by_passes(settings: Settings, files: Files, result: Result, name: st
     warm, path = result if len(result.parts) == 1 else None, settings.keeping.checkpoint
     kept = path if path is None or path.is_file() or not path.exists() else None  # a device could not be written
     rest = settings.changed(checkpoint=kept, resume=False, force=True, options=None, warm=warm)
-    why, left = why_gone_on(result.solver, name), settings.limits.after(result.seconds)
+    why, left, began = why_gone_on(result.solver, name), settings.limits.after(result.seconds), time.perf_counter()
     try:
         found = fit_files_by_passes(rest, files, name, why, left)
     except StoppedWhileReadingError as error:
-        return stopped(result, Status.INTERRUPTED if error.interrupted else Status.TIME_LIMIT)
+        return stopped(result, Status.INTERRUPTED if error.interrupted else Status.TIME_LIMIT, began)
     if found.status in (Status.INTERRUPTED, Status.TIME_LIMIT) and found.certificate.gap > result.certificate.gap:
-        return stopped(result, found.status)
+        return stopped(result, found.status, began)
     found.seconds, found.epochs = found.seconds + result.seconds, found.epochs + result.epochs
     found.history = [*result.history, *found.history]
     found.model.training["passes"] += result.model.training["passes"]
     return found
 
 
-def stopped(result: Result, status: Status) -> Result:
-    """Return the result of the dual steps, with the status of a run that was stopped after them."""
-    result.status = status
+def stopped(result: Result, status: Status, began: float) -> Result:
+    """Return the result of the dual steps, with the status of a run that went on at `began` and was stopped."""
+    result.status, result.seconds = status, result.seconds + time.perf_counter() - began
     result.model.training["status"] = status.value
     return result
 
