@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,44 +63,33 @@ class CsvBatches:
         parse = csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
         return csv.open_csv(text, options, parse, convert)
 
-    def refusing(self) -> Any:
-        """Return a context that turns errors of Arrow into one clear line."""
-        return Refusing(self)
-
-
-class Refusing:
-    """Turns errors of Arrow about a CSV file into errors with place, value and remedy."""
-
-    def __init__(self, file: CsvBatches) -> None:
-        self.file = file
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        """Raise another error for one of Arrow."""
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Turn errors of Arrow about the file into errors with place, value and remedy."""
         import pyarrow as pa
 
-        if isinstance(error, pa.ArrowInvalid):
-            self.explain(str(error), error)
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            found = self.explained(str(error))
+            if found is None:
+                raise
+            raise found from error
 
-    def explain(self, text: str, error: BaseException) -> None:
-        """Raise the error that says what is wrong; leave others to the caller."""
-        path, names = self.file.path, self.file.dialect.names
+    def explained(self, text: str) -> Exception | None:
+        """Return the error that says what is wrong; None if Arrow's own must do."""
+        path, names = self.path, self.dialect.names
         if found := CONVERSION.search(text):
             column = names[int(found[1])]
             if NOT_UTF8 in text:
-                raise DataError(
-                    f"{path}: column {column!r} holds text that is not UTF-8: save the file as UTF-8"
-                ) from error
-            raise NotNumbersError(column, found[2].rstrip("'")) from error
+                return DataError(f"{path}: column {column!r} holds text that is not UTF-8: save the file as UTF-8")
+            return NotNumbersError(column, found[2].rstrip("'"))
         if found := RAGGED.search(text):
             line = f"line {int(found[1])}" if found[1] else "a line"
-            raise DataError(
+            return DataError(
                 f"{path}: {line} has {found[3]} fields, and the first line {found[2]}: correct it (a field with "
-                f"{self.file.dialect.separator!r} needs quotes)"
-            ) from error
+                f"{self.dialect.separator!r} needs quotes)"
+            )
         if LONG_RECORD in text:
-            raise DataError(
-                f"{path}: a line does not end, or is very long: is a quote never closed? Or raise memory"
-            ) from error
+            return DataError(f"{path}: a line does not end, or is very long: is a quote never closed? Or raise memory")
+        return None
