@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from report import DATA, heading, publish, table
 
 import maxmargin
-from maxmargin.data.encoding.fit import Request
+from maxmargin.data.encoding.request import Request
 from maxmargin.data.files import Files
 
 TABLES = {

@@ -35,12 +35,19 @@ def inspect(
     if json:
         print(jsonlib.dumps(facts))
     else:
-        columns = facts.pop("columns", {})
-        print("\n".join(f"{name.replace('_', ' '):<16} {shown(value)}" for name, value in facts.items()))
-        if columns:
-            print("columns, and what they become")
-        for line in columns:
-            print(line)
+        table = lines_of_table(facts)
+        print("\n".join([*(f"{name.replace('_', ' '):<16} {shown(value)}" for name, value in facts.items()), *table]))
+
+
+def lines_of_table(facts: dict[str, Any]) -> list[str]:
+    """Take what the columns of a table become out of the facts, and return it as lines."""
+    from maxmargin.cli.summary import table_lines
+
+    if "encoder" in facts:
+        return table_lines({"encoder": facts.pop("encoder")})
+    if facts["kind"] == "data" and "columns" in facts:
+        return ["columns, and what they become", *facts.pop("columns")]
+    return []
 
 
 def describe_data(file: Path, labels_file: Path | None, reading: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,8 @@ import numpy as np
 from maxmargin.data.collect import collect, collect_weighted
 from maxmargin.data.columns import widened
 from maxmargin.data.encoding.encoder import Encoder
-from maxmargin.data.encoding.fit import Request, fit_encoder
+from maxmargin.data.encoding.fit import fit_encoder
+from maxmargin.data.encoding.request import Request, requested
 from maxmargin.data.expand import Expansion, Kmers
 from maxmargin.data.labels import check_length
 from maxmargin.data.open_source import files_of, format_of, open_source
@@ -166,7 +167,7 @@ class Files:
             return None
         plain = open_source(tables, label=self.label, budget=self.budget, capacity=self.budget.block,
                             weights=self.column_of_weights, width=self.width)  # fmt: skip
-        sources = [one for one in getattr(plain, "parts", [plain]) if isinstance(one, TableSource)]
+        sources = tables_in(plain)
         if any(one.has_numbers_only for one in sources):
             return None
         request = self.request._replace(label=sources[0].label_of_file, weights=self.column_of_weights)
@@ -177,9 +178,15 @@ class Files:
         """Names of the features, after `read`, if the files are tables with named columns."""
         if self.encoder is not None:
             return self.encoder.names
-        source = self.__dict__.get("source")
-        names = getattr(source, "names", None)
+        found = tables_in(self.source) if "source" in self.__dict__ else []
+        names = found[0].names if found else None
         return None if names is None or set(names) <= {"indices", "values"} else list(names)
+
+    @property
+    def label_of_table(self) -> str | None:
+        """The column of labels, if the files are tables that are not encoded."""
+        found = [] if self.encoder is not None else tables_in(self.source)
+        return found[0].label_of_file if found and found[0].facts is None else None
 
     @property
     def kmers(self) -> int | None:
@@ -223,6 +230,8 @@ class Files:
         found = [format_of(path) for path in files_of(self.given)] if self.again else []
         if self.label is not None and found and not any(one.has_columns for one in found):
             raise ParameterError(f"label={self.label!r} names a column of a table: {self.name} is none")
+        if self.request is not None and self.request.named and found and not any(one.has_columns for one in found):
+            raise ParameterError(f"{self.request.named[0]!r} names a column of a table: {self.name} is none")
         if self.zero_based and found and not any(one.has_indices for one in found):
             raise ParameterError(f"zero_based is for rows that name their columns: {self.name} has them in order")
 
@@ -268,7 +277,7 @@ def read(
     """
     if d is not None and not (is_whole(d) and d >= 1):
         raise ParameterError(f"d={d!r} must be a whole number, 1 or above, or None")
-    request = None if encode == "none" else Request(columns, tuple(drop), dict(kinds or {}))
+    request = requested(encode, columns, drop, kinds)
     files = Files(path, y, label, zero_based, on_bad_line, thread_count(threads), request=request)
     files.check()
     rows, labels = files.load(d)
@@ -294,6 +303,11 @@ def check_way(on_bad_line: Any) -> None:
     """Raise if the value of on_bad_line is not known."""
     if not (isinstance(on_bad_line, str) and on_bad_line in WAYS):
         raise ParameterError(f"on_bad_line={on_bad_line!r} is not known: choose one of {', '.join(WAYS)}")
+
+
+def tables_in(source: Source) -> list[TableSource]:
+    """Return the tables among the files of a source."""
+    return [one for one in getattr(source, "parts", [source]) if isinstance(one, TableSource)]
 
 
 def digest_of(encoder: Encoder) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from maxmargin.data.encoding.encoder import Encoder, encoder_of, listed
+from maxmargin.data.encoding.columns import Unseen
+from maxmargin.data.encoding.encoder import Encoder, SavedEncoder, check_columns, encoder_of, listed
 from maxmargin.data.encoding.frames import encoded_frame, is_table
 from maxmargin.data.frames import frame_names, named_frame
 from maxmargin.data.rows import Csr, Dense, Rows, count_columns
@@ -13,17 +15,21 @@ from maxmargin.errors import DataError
 
 
 def encoder_in(training: dict[str, Any]) -> Encoder | None:
-    """Return the encoder that a model keeps, if it was trained on a table."""
-    return encoder_of(training["encoder"]) if "encoder" in training else None
+    """Return the encoder that a model keeps, if it was trained on a table; it counts unseen values from 0."""
+    if "encoder" not in training:
+        return None
+    found = training["encoder"]
+    encoder = found.decoded if isinstance(found, SavedEncoder) else encoder_of(found)
+    return replace(encoder, unseen=Unseen())
 
 
 def input_rows(training: dict[str, Any], X: Any) -> Rows:
     """Return the rows of X for a model with this description of its training."""
     if isinstance(X, (Dense, Csr)):
         return take(X)  # read from a file, and encoded as the model says
-    if "encoder" not in training:
-        return take(in_order(training["columns"], X) if "columns" in training and is_table(X) else X)
-    encoder = encoder_of(training["encoder"])
+    encoder = encoder_in(training)
+    if encoder is None:
+        return take(in_order(training, X) if "columns" in training and is_table(X) else X)
     if is_table(X):
         return encoded_frame(encoder, X)
     rows = take(X)
@@ -33,9 +39,8 @@ def input_rows(training: dict[str, Any], X: Any) -> Rows:
     return rows
 
 
-def in_order(names: list[str], X: Any) -> Any:
+def in_order(training: dict[str, Any], X: Any) -> Any:
     """Return the columns of a data frame in the order of the training; raise if one is missing."""
-    missing = [name for name in names if name not in (frame_names(X) or [])]
-    if missing:
-        raise DataError(f"X: the model was trained with {listed(missing)}, missing here: give the same columns")
+    names = training["columns"]
+    check_columns(names, frame_names(X) or [], "X", (*names, training.get("label_column")))
     return named_frame(X).select(names).to_native()

@@ -10,8 +10,8 @@ import pytest
 import maxmargin
 from maxmargin.data.encoding.columns import Category, Date, LeftOut, Number, Text
 from maxmargin.data.encoding.encoder import encoder_of
-from maxmargin.data.encoding.fit import Request
 from maxmargin.data.encoding.frames import encoded_frame, fit_to_frame
+from maxmargin.data.encoding.request import Request
 from maxmargin.data.rows import Csr, Dense, matrix_of
 from maxmargin.errors import DataError
 

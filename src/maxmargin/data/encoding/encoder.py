@@ -60,14 +60,8 @@ class Encoder:
 
     def check(self, names: Sequence[str], place: str) -> None:
         """Raise if a column is missing in a table with these columns."""
-        there = set(names)
-        missing = [column.name for column in self.used if column.name not in there]
-        if missing:
-            extra = [name for name in names if name not in {*(one.name for one in self.columns), self.label}]
-            unknown = f"; not known are {listed(extra)}" if extra else ""
-            raise DataError(
-                f"{place}: the model was trained with {listed(missing)}, missing here{unknown}: give the same columns"
-            )
+        known = [column.name for column in self.columns]
+        check_columns([column.name for column in self.used], names, place, (*known, self.label))
 
     def apply(self, columns: Mapping[str, Any], n: int, first: int = 0, place: str = "X") -> Rows:
         """Return the rows of some Arrow columns; `first` is the number of the first row, for messages."""
@@ -79,12 +73,14 @@ class Encoder:
         ]
         return put_together(parts, n, self.d, self.dense)
 
-    def saved(self) -> dict[str, Any]:
+    def saved(self) -> SavedEncoder:
         """Return the encoder as JSON."""
-        return {
-            "version": VERSION, "label": self.label, "dense": self.dense, "leaks": list(self.leaks),
-            "numbers": list(self.numbers), "columns": [column.saved() for column in self.columns],
-        }  # fmt: skip
+        found = SavedEncoder(
+            version=VERSION, label=self.label, dense=self.dense, leaks=list(self.leaks),
+            numbers=list(self.numbers), columns=[column.saved() for column in self.columns],
+        )  # fmt: skip
+        found.decoded = self
+        return found
 
     def note(self) -> str:
         """Return a sentence about values that the training had not seen; "" if there were none."""
@@ -92,6 +88,18 @@ class Encoder:
         told += [f"{count:,} values missing in {name!r}" for name, count in self.unseen.missing.items()]
         more = f" and {len(told) - SHOWN} more columns" if len(told) > SHOWN else ""
         return f"{', '.join(told[:SHOWN])}{more}: encoded as zeros or means" if told else ""
+
+
+class SavedEncoder(dict[str, Any]):
+    """An encoder as the JSON of a model file. It is decoded once, at the latest when it is first used."""
+
+    @cached_property
+    def decoded(self) -> Encoder:
+        """The encoder."""
+        return encoder_of(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SavedEncoder, (dict(self),)
 
 
 def encoder_of(found: Any) -> Encoder:
@@ -110,6 +118,24 @@ def encoder_of(found: Any) -> Encoder:
     if len({column.name for column in columns}) < len(columns):
         raise ValueError("encoder: two columns have the same name")
     return Encoder(columns, label, found["dense"], tuple(leaks or ()), tuple(numbers or ()))
+
+
+def check_columns(
+    wanted: Sequence[str], names: Sequence[str], place: str, known: Sequence[str | None] | None = None
+) -> None:
+    """Raise if a column that a model was trained with is missing in a table with these columns.
+
+    `known` are all columns that the model knows: others are named, since one of them may be misspelt.
+    """
+    there = set(names)
+    missing = [name for name in wanted if name not in there]
+    if missing:
+        others = set(wanted if known is None else known)
+        extra = [name for name in names if name not in others]
+        unknown = f"; not known are {listed(extra)}" if extra else ""
+        raise DataError(
+            f"{place}: the model was trained with {listed(missing)}, missing here{unknown}: give the same columns"
+        )
 
 
 def listed(names: Sequence[str]) -> str:

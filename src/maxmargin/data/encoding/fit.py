@@ -7,46 +7,22 @@ other, the pass starts anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from maxmargin.data.encoding.arrow_columns import NotNumbersError, is_encodable, one_array
-from maxmargin.data.encoding.choice import KINDS, chosen, numbers_in_text
+from maxmargin.data.encoding.choice import chosen, numbers_in_text
 from maxmargin.data.encoding.columns import Column, LeftOut
-from maxmargin.data.encoding.encoder import Encoder, listed
+from maxmargin.data.encoding.encoder import Encoder
 from maxmargin.data.encoding.leaks import tells_label
+from maxmargin.data.encoding.request import Request
 from maxmargin.data.encoding.statistics import TableStatistics
 from maxmargin.data.rows import count_stored
-from maxmargin.errors import DataError, ParameterError
+from maxmargin.errors import DataError
 
 TRIED_ROWS = 1000  # rows that tell whether dense rows are smaller
 DENSE_FROM = 0.5  # part of the values that is not 0
 
 Batches = Callable[[Mapping[str, bool]], Iterable[Any]]
-
-
-class Request(NamedTuple):
-    """What the user wants: only these columns, not these, these kinds. `label` and `weights` are no features."""
-
-    columns: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    kinds: Mapping[str, str] = {}
-    label: str | None = None
-    weights: str | None = None
-
-    def check(self, names: Sequence[str], place: str) -> None:
-        """Raise if a column that is named does not exist, or a kind is not known."""
-        for given in ((self.columns or ()), self.drop, self.kinds):
-            for name in given:
-                if name not in names:
-                    raise ParameterError(f"{place}: there is no column {name!r}: name one of {listed(list(names))}")
-        for name, kind in self.kinds.items():
-            if kind not in KINDS:
-                raise ParameterError(f"{name}={kind} is no kind of column: choose one of {', '.join(KINDS)}")
-
-    def kind_of(self, name: str) -> str | None:
-        """Return what the user wants of a column, if anything."""
-        left_out = name in self.drop or (self.columns is not None and name not in self.columns)
-        return "drop" if left_out else self.kinds.get(name)
 
 
 def fit_encoder(batches: Batches, request: Request, place: str) -> Encoder:

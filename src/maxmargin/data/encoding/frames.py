@@ -8,7 +8,8 @@ from typing import Any
 from maxmargin.data.collect import stacked
 from maxmargin.data.encoding.arrow_columns import one_array
 from maxmargin.data.encoding.encoder import Encoder
-from maxmargin.data.encoding.fit import Request, fit_encoder
+from maxmargin.data.encoding.fit import fit_encoder
+from maxmargin.data.encoding.request import Request
 from maxmargin.data.frames import is_frame, named_frame
 from maxmargin.data.rows import Rows
 from maxmargin.errors import DataError

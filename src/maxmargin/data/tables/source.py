@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.encoding.arrow_columns import NotNumbersError
-from maxmargin.data.encoding.encoder import Encoder, listed
+from maxmargin.data.encoding.encoder import Encoder, check_columns, listed
 from maxmargin.data.formats import UNPACKED, Format, How
 from maxmargin.data.rows import Rows
 from maxmargin.data.source import START, OneFile, Place, RowBlock
@@ -243,17 +243,13 @@ class TableSource(OneFile):
 
     def rows_of(self, columns: dict[str, Any], n: int, first: int) -> Rows:
         """Return the rows of the columns of a batch: encoded, or the columns that are wanted, in their order."""
-        self.names = list(columns)
+        self.names = names = list(columns)
         encoded = is_sparse_form(columns) or is_dense_form(columns)  # by `maxmargin convert`
         if self.encoder is not None and not encoded:
-            self.encoder.check(self.names, str(self.path))
+            self.encoder.check(names, str(self.path))
             return self.encoder.apply(columns, n, first, str(self.path))
         if self.columns is not None and not encoded:
-            missing = [name for name in self.columns if name not in columns]
-            if missing:
-                raise DataError(
-                    f"{self.path}: the model was trained with {listed(missing)}, missing here: give the same columns"
-                )
+            check_columns(self.columns, names, str(self.path))
             columns = {name: columns[name] for name in self.columns}
         return self.forms.features(columns, first)
 
@@ -284,10 +280,11 @@ class TableSource(OneFile):
             return None
         if name is None or name not in names:
             said = f"no column {name!r}" if name else f"no column is called {', '.join(LABELS[:-1])} or {LABELS[-1]}"
-            listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             if self.weights is not None and name == self.weights:
                 said = f"column {name!r} holds the weights"
-            raise DataError(f"{self.path}: {said}: name the column of labels with label= (--label), one of {listed}")
+            raise DataError(
+                f"{self.path}: {said}: name the column of labels with label= (--label), one of {listed(names)}"
+            )
         return name
 
 
