@@ -8,7 +8,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from maxmargin.data.labels import check_length
 from maxmargin.data.open_source import files_of, format_of, open_source
 from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, matrix_of
 from maxmargin.data.source import Source
+from maxmargin.data.table_parts import agreed, look_at, whole_table
 from maxmargin.data.tables.source import TableSource
 from maxmargin.data.take import take
 from maxmargin.data.text.write import write_text
@@ -162,16 +162,28 @@ class Files:
         """What the columns of tables become: as given, or fitted in one pass over the files; None for other files."""
         if self.given_encoder is not None or self.request is None or self.kmers is not None or not self.again:
             return self.given_encoder
-        tables = [path for path in files_of(self.given) if format_of(path).has_columns]
-        if not tables:
+        tables = self.tables
+        looks = [look_at(one) for one in tables]
+        if not looks or not all(look.encodable for look in looks):
             return None
-        plain = open_source(tables, label=self.label, budget=self.budget, capacity=self.budget.block,
-                            weights=self.column_of_weights, width=self.width)  # fmt: skip
-        sources = tables_in(plain)
-        if any(one.has_numbers_only for one in sources):
-            return None
-        request = self.request._replace(label=sources[0].label_of_file, weights=self.column_of_weights)
-        return fit_encoder(lambda numbers: chain(*(one.scan(numbers) for one in sources)), request, self.name)
+        request = self.request._replace(label=looks[0].label, weights=self.column_of_weights)
+        guessed = agreed(looks)
+        return fit_encoder(
+            lambda types: whole_table(tables, request, {**guessed, **types}), request, self.name, typed=not guessed
+        )
+
+    @property
+    def tables(self) -> list[TableSource]:
+        """The tables among the files, before they are encoded."""
+        paths = [path for path in files_of(self.given) if format_of(path).has_columns]
+        if not paths:
+            return []
+        return tables_in(
+            open_source(
+                paths, label=self.label, budget=self.budget, capacity=self.budget.block,
+                weights=self.column_of_weights, width=self.width,
+            )
+        )  # fmt: skip
 
     @property
     def column_names(self) -> list[str] | None:

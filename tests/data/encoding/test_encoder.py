@@ -241,7 +241,7 @@ def test_the_sample_does_not_depend_on_the_batches():
     for size in (64, 1000, 5000):
         one = TableStatistics(size=500)
         for batch in table.to_batches(max_chunksize=size):
-            one.add(batch, "X")
+            one.add(batch)
         found.append(one)
     assert found[0].sample.equals(found[1].sample)
     assert found[1].sample.equals(found[2].sample)

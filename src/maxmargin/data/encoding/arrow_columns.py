@@ -50,6 +50,30 @@ def is_encodable(kind: Any) -> bool:
     return is_number(plain) or is_text(plain) or is_date(plain) or pa.types.is_boolean(plain) or pa.types.is_null(plain)
 
 
+def common_type(one: Any, other: Any) -> Any:
+    """Return a type that holds the values of two columns; None if one is numbers and the other text, say."""
+    import pyarrow as pa
+
+    one, other = (kind.value_type if pa.types.is_dictionary(kind) else kind for kind in (one, other))
+    if one == other or pa.types.is_null(other):
+        return one
+    if pa.types.is_null(one):
+        return other
+    for is_kind, wide in ((is_number, pa.float64()), (is_text, pa.large_string()), (is_date, pa.timestamp("us"))):
+        if is_kind(one) and is_kind(other):
+            return wide
+    return None
+
+
+def kind_in_words(kind: Any) -> str:
+    """Return what a column of a type holds, for a message."""
+    import pyarrow as pa
+
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    words = ((is_number, "numbers"), (is_text, "text"), (is_date, "dates"), (pa.types.is_boolean, "true and false"))
+    return next((word for is_kind, word in words if is_kind(plain)), str(plain))
+
+
 def one_array(table: Any, name: str) -> Any:
     """Return a column of a table as one array."""
     column = table.column(name).combine_chunks()

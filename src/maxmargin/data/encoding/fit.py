@@ -22,32 +22,36 @@ from maxmargin.errors import DataError
 TRIED_ROWS = 1000  # rows that tell whether dense rows are smaller
 DENSE_FROM = 0.5  # part of the values that is not 0
 
-Batches = Callable[[Mapping[str, bool]], Iterable[Any]]
+Scan = Callable[[Mapping[str, bool]], TableStatistics]
 
 
-def fit_encoder(batches: Batches, request: Request, place: str) -> Encoder:
-    """Return an encoder fitted to the batches of a table.
+def fit_encoder(scan: Scan, request: Request, place: str, typed: bool = False) -> Encoder:
+    """Return an encoder fitted to a table.
 
-    `batches` takes the columns that are known to be numbers, or not, and may raise `NotNumbersError`.
+    `scan` returns the statistics of the table. It takes the columns that are known to be numbers, or not, and may
+    raise `NotNumbersError`. If the columns are `typed`, text of digits stays text.
     """
     types: dict[str, bool] = {name: kind == "number" for name, kind in request.kinds.items() if kind != "drop"}
     while True:
         try:
-            statistics = statistics_of(batches(types), request, place)
+            statistics = scan(types)
         except NotNumbersError as error:
             if types.get(error.column):
                 raise DataError(f"{place}: column {error.column!r} is no number, but {error.value!r}") from error
             types[error.column] = False
             continue
-        numbers = [name for name in statistics.columns if name not in types and numbers_in_text(statistics, name)]
+        if not statistics.rows:
+            raise DataError(f"{place}: no rows")
+        unknown = [] if typed else [name for name in statistics.columns if name not in types]
+        numbers = [name for name in unknown if numbers_in_text(statistics, name)]
         if not numbers:
             return encoder_from(statistics, request, place)
         types.update(dict.fromkeys(numbers, True))
 
 
-def statistics_of(batches: Iterable[Any], request: Request, place: str) -> TableStatistics:
-    """Return the statistics of the batches."""
-    found = TableStatistics()
+def statistics_of(batches: Iterable[Any], request: Request, place: str, part: int = 0) -> TableStatistics:
+    """Return the statistics of the batches of one part of a table."""
+    found = TableStatistics(part, place)
     for batch in batches:
         names = batch.schema.names
         if not found.rows:
@@ -55,9 +59,7 @@ def statistics_of(batches: Iterable[Any], request: Request, place: str) -> Table
                 raise DataError(f"{place}: two columns have the same name: give each one of its own")
             request.check(names, place)
         not_used = {request.label, request.weights, *(name for name in names if request.kind_of(name) == "drop")}
-        found.add(batch, place, not_used)
-    if not found.rows:
-        raise DataError(f"{place}: no rows")
+        found.add(batch, not_used)
     return found
 
 

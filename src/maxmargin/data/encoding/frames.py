@@ -8,14 +8,14 @@ from typing import Any
 from maxmargin.data.collect import stacked
 from maxmargin.data.encoding.arrow_columns import one_array
 from maxmargin.data.encoding.encoder import Encoder
-from maxmargin.data.encoding.fit import fit_encoder
+from maxmargin.data.encoding.fit import fit_encoder, statistics_of
 from maxmargin.data.encoding.request import Request
+from maxmargin.data.encoding.statistics import LABEL
 from maxmargin.data.frames import is_frame, named_frame
 from maxmargin.data.rows import Rows
 from maxmargin.errors import DataError
 
 ROWS_AT_ONCE = 1 << 16
-LABEL = "\x00label"  # name of the labels beside a data frame
 
 
 def is_table(X: Any) -> bool:
@@ -49,8 +49,13 @@ def fit_to_frame(X: Any, y: Any, request: Request) -> Encoder:
     labels = labels_of(y, table.num_rows)
     if labels is not None and request.label is None:
         table, request = table.append_column(LABEL, labels), request._replace(label=LABEL)
-    encoder = fit_encoder(lambda numbers: table.to_batches(max_chunksize=ROWS_AT_ONCE), request, "X")
+    encoder = fit_encoder(lambda types: statistics_of(batches_of(table), request, "X"), request, "X", typed=True)
     return replace(encoder, label=None) if request.label == LABEL else encoder
+
+
+def batches_of(table: Any) -> Any:
+    """Return the batches of an Arrow table."""
+    return table.to_batches(max_chunksize=ROWS_AT_ONCE)
 
 
 def labels_of(y: Any, n: int) -> Any:

@@ -137,22 +137,33 @@ class TableSource(OneFile):
     @property
     def label_of_file(self) -> str | None:
         """The column of labels, judged by the names of the columns of the file."""
-        return self.label_among(columns_of(self.path, self.kind))
+        return self.label_among(self.names_of_file)
+
+    @cached_property
+    def names_of_file(self) -> list[str]:
+        """The names of the columns of the file."""
+        return columns_of(self.path, self.kind)
 
     def scan(self, numbers: Mapping[str, bool]) -> Iterator[Any]:
-        """Yield batches for the statistics of an encoder; `numbers` are columns of a CSV file whose type is known."""
+        """Yield batches for the statistics of an encoder; `numbers` tells which columns of a CSV file are numbers."""
         self.check()
         with refusing(self.path, self.kind):
             if self.kind == "csv":
                 label = self.label_among(self.csv.dialect.names)
-                known = self.csv.guessed() | {str(label): False} | dict(numbers)
-                yield from (batch for batch, _ in self.csv.batches(known))
+                yield from (batch for batch, _ in self.csv.batches({**numbers, str(label): False}))
             else:
                 for batch, _ in self.batches(0):
                     if (label := self.label_among(batch.schema.names)) is not None:
                         check_label_type(batch.column(label).type, self.path, label)
                     yield batch
         self.check()
+
+    def guessed(self) -> dict[str, bool]:
+        """Return which columns of a CSV file look like numbers, by its first rows; {} for other files."""
+        if self.kind != "csv":
+            return {}
+        with refusing(self.path, self.kind):
+            return self.csv.guessed()
 
     @cached_property
     def has_numbers_only(self) -> bool:
