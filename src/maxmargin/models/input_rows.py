@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from maxmargin.data.encoding.columns import Unseen
 from maxmargin.data.encoding.encoder import Encoder, SavedEncoder, check_columns, encoder_of, listed
 from maxmargin.data.encoding.frames import encoded_frame, is_table
 from maxmargin.data.frames import frame_names, named_frame
@@ -20,7 +18,7 @@ def encoder_in(training: dict[str, Any]) -> Encoder | None:
         return None
     found = training["encoder"]
     encoder = found.decoded if isinstance(found, SavedEncoder) else encoder_of(found)
-    return replace(encoder, unseen=Unseen())
+    return encoder.anew()
 
 
 def input_rows(training: dict[str, Any], X: Any) -> Rows:

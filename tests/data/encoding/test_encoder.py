@@ -246,3 +246,14 @@ def test_the_sample_does_not_depend_on_the_batches():
     assert found[0].sample.equals(found[1].sample)
     assert found[1].sample.equals(found[2].sample)
     assert found[0].columns["town"].counts == found[2].columns["town"].counts
+
+
+def test_dates_are_the_same_as_text_and_as_dates():
+    days = pd.Series(pd.date_range("2023-05-01 06:30", periods=200, freq="29h"))
+    native, text = pd.DataFrame({"at": days}), pd.DataFrame({"at": days.dt.strftime("%d.%m.%Y %H:%M:%S")})
+    empty = pd.DataFrame({"at": [None, None]})
+    for frame in (native, text):
+        encoder = fit_to_frame(frame, None, Request())
+        assert np.array_equal(values(encoder, native), values(encoder, text))
+        assert not values(encoder, empty).any()
+        assert "unknown" not in encoder.note()

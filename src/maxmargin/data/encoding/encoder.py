@@ -6,7 +6,7 @@ Columns are matched by name, in any order. A missing column is refused, an extra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -72,6 +72,10 @@ class Encoder:
             for part in column.parts(columns[column.name], at, self.unseen)
         ]
         return put_together(parts, n, self.d, self.dense)
+
+    def anew(self) -> Encoder:
+        """Return the same encoder, for other rows: it counts unseen values from 0."""
+        return replace(self, unseen=Unseen())
 
     def saved(self) -> SavedEncoder:
         """Return the encoder as JSON."""

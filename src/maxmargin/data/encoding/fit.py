@@ -25,7 +25,7 @@ DENSE_FROM = 0.5  # part of the values that is not 0
 Scan = Callable[[Mapping[str, bool]], TableStatistics]
 
 
-def fit_encoder(scan: Scan, request: Request, place: str, typed: bool = False) -> Encoder:
+def fit_encoder(scan: Scan, request: Request, place: str, typed: bool) -> Encoder:
     """Return an encoder fitted to a table.
 
     `scan` returns the statistics of the table. It takes the columns that are known to be numbers, or not, and may

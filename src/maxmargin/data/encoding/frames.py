@@ -8,9 +8,9 @@ from typing import Any
 from maxmargin.data.collect import stacked
 from maxmargin.data.encoding.arrow_columns import one_array
 from maxmargin.data.encoding.encoder import Encoder
-from maxmargin.data.encoding.fit import fit_encoder, statistics_of
+from maxmargin.data.encoding.fit import encoder_from, statistics_of
 from maxmargin.data.encoding.request import Request
-from maxmargin.data.encoding.statistics import LABEL
+from maxmargin.data.encoding.statistics import LABEL, TableStatistics
 from maxmargin.data.frames import is_frame, named_frame
 from maxmargin.data.rows import Rows
 from maxmargin.errors import DataError
@@ -43,19 +43,26 @@ def arrow_table(X: Any, name: str = "X") -> Any:
 
 def fit_to_frame(X: Any, y: Any, request: Request) -> Encoder:
     """Return an encoder fitted to a data frame; `y` are the labels beside it."""
-    table = arrow_table(X)
-    if table.num_rows == 0:
+    statistics = frame_statistics(X, y, request, "X")
+    if statistics.rows == 0:
         raise DataError("X has 0 rows: there is nothing to train on")
+    return encoder_beside_labels(statistics, request)
+
+
+def frame_statistics(X: Any, y: Any, request: Request, place: str, part: int = 0) -> TableStatistics:
+    """Return the statistics of a data frame, or of part of one; `y` are the labels beside it."""
+    import pyarrow as pa
+
+    table = arrow_table(X, place)
     labels = labels_of(y, table.num_rows)
-    if labels is not None and request.label is None:
-        table, request = table.append_column(LABEL, labels), request._replace(label=LABEL)
-    encoder = fit_encoder(lambda types: statistics_of(batches_of(table), request, "X"), request, "X", typed=True)
-    return replace(encoder, label=None) if request.label == LABEL else encoder
+    table = table.append_column(LABEL, pa.nulls(table.num_rows) if labels is None else labels)
+    batches = table.to_batches(max_chunksize=ROWS_AT_ONCE)
+    return statistics_of(batches, request._replace(label=LABEL), place, part)
 
 
-def batches_of(table: Any) -> Any:
-    """Return the batches of an Arrow table."""
-    return table.to_batches(max_chunksize=ROWS_AT_ONCE)
+def encoder_beside_labels(statistics: TableStatistics, request: Request) -> Encoder:
+    """Return the encoder of data frames that have their labels beside them."""
+    return replace(encoder_from(statistics, request._replace(label=LABEL), "X"), label=None)
 
 
 def labels_of(y: Any, n: int) -> Any:
