@@ -28,7 +28,8 @@ class Look(NamedTuple):
 
 def look_at(table: TableSource) -> Look:
     """Look at the beginning of a table."""
-    return Look(table.names_of_file, table.label_of_file, table.guessed(), not table.has_numbers_only)
+    encodable = not table.has_numbers_only  # first, since it checks the file before anything else is read of it
+    return Look(table.names_of_file, table.label_of_file, table.guessed(), encodable)
 
 
 def agreed(looks: Sequence[Look]) -> dict[str, bool]:

@@ -38,8 +38,7 @@ def is_text(kind: Any) -> bool:
     """Whether a column type is text."""
     import pyarrow as pa
 
-    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(is_kind(kind) for is_kind in kinds)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def is_encodable(kind: Any) -> bool:
@@ -92,17 +91,33 @@ def as_numbers(column: Any, place: str) -> np.ndarray:
     import pyarrow as pa
     from pyarrow import compute
 
-    column = decoded(column)
+    if not pa.types.is_float64(column.type):
+        column = converted(decoded(column), place)
+    return np.asarray(array_of(compute.fill_null(column, np.nan) if column.null_count else column))
+
+
+def converted(column: Any, place: str) -> Any:
+    """Return a column as float64, still as an Arrow array."""
+    import pyarrow as pa
+    from pyarrow import compute
+
     if is_text(column.type):
         column = compute.utf8_trim_whitespace(column)
         column = compute.if_else(compute.is_in(column, pa.array(MISSING, column.type)), None, column)
     try:
-        column = column.cast(pa.float64(), safe=False)
+        return column.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(
             f"{place} holds {first_not_number(column)}, and it was a column of numbers: correct it"
         ) from error
-    return np.asarray(array_of(compute.fill_null(column, np.nan) if column.null_count else column))
+
+
+def check_not_infinite(values: np.ndarray, place: str, first: int) -> None:
+    """Raise if a number is infinite; `first` is the number of the first row."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = first + int(np.argmax(infinite))
+        raise DataError(f"{place}, row {row:,} (counted from 0) is infinite: correct it")
 
 
 def first_not_number(column: Any) -> str:

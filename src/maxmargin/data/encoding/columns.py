@@ -15,12 +15,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin.data.encoding.arrow_columns import as_numbers, as_text, bytes_of, is_text
+from maxmargin.data.encoding.arrow_columns import as_numbers, as_text, bytes_of, check_not_infinite, is_text
 from maxmargin.data.encoding.dates import days_of, form_of, hours_of, months_of, seconds_of, weekdays_of
 from maxmargin.data.encoding.ngrams import hashed, weighted
 from maxmargin.data.encoding.parts import Hashed, OneHot, Part, Values
 from maxmargin.data.tables.arrays import array_of
-from maxmargin.errors import DataError
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
           "November", "December")  # fmt: skip
@@ -110,9 +109,7 @@ class Number(Column):
         """Return the number, and whether it is missing."""
         values = as_numbers(column, self.place(unseen))
         absent = np.isnan(values)
-        if np.any(np.isinf(values)):
-            row = int(np.argmax(np.isinf(values)))
-            raise DataError(f"{self.place(unseen)}, row {unseen.first + row} (counted from 0) is infinite: correct it")
+        check_not_infinite(values, self.place(unseen), unseen.first)
         values = (np.clip(values, self.low, self.high) - self.mean) / self.scale
         if absent.any():
             values[absent] = 0.0

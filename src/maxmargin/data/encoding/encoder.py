@@ -5,6 +5,7 @@ Columns are matched by name, in any order. A missing column is refused, an extra
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.encoding.arrow_columns import shortened
 from maxmargin.data.encoding.columns import Column, Unseen
 from maxmargin.data.encoding.parts import put_together
 from maxmargin.data.encoding.stored import column_of
@@ -142,7 +144,14 @@ def check_columns(
         )
 
 
+def check_distinct(names: Sequence[str], place: str) -> None:
+    """Raise if two columns have the same name."""
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise DataError(f"{place}: two columns have the same name, {listed([twice])}: give each one of its own")
+
+
 def listed(names: Sequence[str]) -> str:
-    """Return the first few names."""
+    """Return the first few names, long ones shortened."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(map(repr, names[:SHOWN])) + more
+    return ", ".join(shortened(repr(name)) for name in names[:SHOWN]) + more

@@ -6,14 +6,14 @@ other, the pass starts anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from maxmargin.data.encoding.arrow_columns import NotNumbersError, is_encodable, one_array
+from maxmargin.data.encoding.arrow_columns import NotNumbersError, one_array
 from maxmargin.data.encoding.choice import chosen, numbers_in_text
-from maxmargin.data.encoding.columns import Column, LeftOut
-from maxmargin.data.encoding.encoder import Encoder
-from maxmargin.data.encoding.leaks import tells_label
+from maxmargin.data.encoding.columns import LeftOut
+from maxmargin.data.encoding.encoder import Encoder, check_distinct
+from maxmargin.data.encoding.leaks import columns_with_label
 from maxmargin.data.encoding.request import Request
 from maxmargin.data.encoding.statistics import TableStatistics
 from maxmargin.data.rows import count_stored
@@ -55,8 +55,7 @@ def statistics_of(batches: Iterable[Any], request: Request, place: str, part: in
     for batch in batches:
         names = batch.schema.names
         if not found.rows:
-            if len(set(names)) < len(names):
-                raise DataError(f"{place}: two columns have the same name: give each one of its own")
+            check_distinct(names, place)
             request.check(names, place)
         not_used = {request.label, request.weights, *(name for name in names if request.kind_of(name) == "drop")}
         found.add(batch, not_used)
@@ -80,20 +79,10 @@ def encoder_from(statistics: TableStatistics, request: Request, place: str) -> E
     some = sample.slice(0, TRIED_ROWS).combine_chunks()
     tried = encoder.apply({name: one_array(some, name) for name in some.schema.names}, some.num_rows, 0, place)
     width = count_stored(tried) / max(some.num_rows, 1)
-    dense, leaks = width > DENSE_FROM * encoder.d, leaks_in(columns, sample, request.label)
+    dense, leaks = width > DENSE_FROM * encoder.d, columns_with_label(columns, sample, request.label)
     return Encoder(columns, request.label, dense, leaks, numbers_of(statistics), width * statistics.rows)
 
 
 def numbers_of(statistics: TableStatistics) -> list[str]:
     """Return the columns that were read as numbers."""
     return [name for name, column in statistics.columns.items() if column.numbers]
-
-
-def leaks_in(columns: Sequence[Column], sample: Any, label: str | None) -> list[str]:
-    """Return the columns that alone tell the label."""
-    if label is None or label not in sample.schema.names:
-        return []
-    labels = one_array(sample, label)
-    if labels.null_count or not is_encodable(labels.type):
-        return []  # the code that reads the labels will report the error
-    return [column.name for column in columns if tells_label(column, one_array(sample, column.name), labels)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from maxmargin.data.collect import stacked
 from maxmargin.data.encoding.arrow_columns import one_array
-from maxmargin.data.encoding.encoder import Encoder
+from maxmargin.data.encoding.encoder import Encoder, check_distinct
 from maxmargin.data.encoding.fit import encoder_from, statistics_of
 from maxmargin.data.encoding.request import Request
 from maxmargin.data.encoding.statistics import LABEL, TableStatistics
@@ -29,8 +29,7 @@ def arrow_table(X: Any, name: str = "X") -> Any:
 
     frame = named_frame(X, name)
     names = [str(column) for column in frame.columns]
-    if len(set(names)) < len(names):
-        raise DataError(f"{name}: two columns have the same name: give each one of its own")
+    check_distinct(names, name)
     arrays = []
     for column, shown in zip(frame.iter_columns(), names, strict=True):
         try:

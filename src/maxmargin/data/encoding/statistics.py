@@ -16,6 +16,7 @@ import numpy as np
 from maxmargin.data.encoding.arrow_columns import (
     as_numbers,
     as_text,
+    check_not_infinite,
     common_type,
     decoded,
     is_encodable,
@@ -28,6 +29,7 @@ from maxmargin.errors import DataError
 LABEL = "\x00label"  # name of the labels beside a data frame
 SAMPLED_ROWS = 20_000
 SAMPLED_BYTES = 1 << 26  # the sample is smaller if its rows are long
+LONGEST_VALUE = 1000  # bytes of a value that is counted: longer ones are no categories
 MOST_VALUES = 1000  # distinct values that are counted: of more, a column is no category
 
 
@@ -46,8 +48,8 @@ class ColumnStatistics:
     most: float = -np.inf
     zeros: int = 0
 
-    def add(self, column: Any, place: str) -> None:
-        """Add the values of one batch; of lists and structures, nothing."""
+    def add(self, column: Any, place: str, first: int) -> None:
+        """Add the values of one batch, whose first row has the number `first`; of lists and structures, nothing."""
         import pyarrow as pa
 
         if not is_encodable(column.type):
@@ -58,12 +60,19 @@ class ColumnStatistics:
         if self.numbers is None:
             self.numbers = is_number(decoded(column).type)
         if self.numbers:
-            self.add_numbers(as_numbers(column, f"{place}: column {self.name!r}"))
+            values = as_numbers(column, f"{place}: column {self.name!r}")
+            finite = np.isfinite(values)
+            if not finite.all():
+                check_not_infinite(values, f"{place}: column {self.name!r}", first)
+                self.missing += len(values)
+                values = values[finite]
+                self.missing -= len(values)
+            self.add_numbers(values)
             return
         texts = as_text(column)
         self.missing += texts.null_count
         if self.counts is not None:
-            for pair in texts.value_counts():
+            for pair in short(texts).value_counts():
                 value = pair["values"].as_py()
                 if value is not None:
                     self.counts[value] = self.counts.get(value, 0) + pair["counts"].as_py()
@@ -72,13 +81,11 @@ class ColumnStatistics:
                         break
 
     def add_numbers(self, values: np.ndarray) -> None:
-        """Add numbers; NaN is missing."""
-        missing = int(np.count_nonzero(np.isnan(values)))
-        self.missing += missing
-        if missing < len(values):
-            self.least = min(self.least, float(np.nanmin(values)))
-            self.most = max(self.most, float(np.nanmax(values)))
-            self.zeros += int(np.count_nonzero(values == 0.0))
+        """Add finite numbers."""
+        if len(values):
+            self.least = min(self.least, float(values.min()))
+            self.most = max(self.most, float(values.max()))
+            self.zeros += len(values) - int(np.count_nonzero(values))
 
     def merge(self, other: ColumnStatistics) -> None:
         """Add the statistics of another part of the table."""
@@ -90,6 +97,14 @@ class ColumnStatistics:
                 self.counts[value] = self.counts.get(value, 0) + count
         if self.counts is not None and (other.counts is None or len(self.counts) > MOST_VALUES):
             self.counts = None
+
+
+def short(texts: Any) -> Any:
+    """Return the texts without those that are too long for a category."""
+    from pyarrow import compute
+
+    fits = compute.less_equal(compute.binary_length(texts), LONGEST_VALUE)
+    return texts if compute.all(fits).as_py() else texts.filter(fits)
 
 
 @dataclass
@@ -113,7 +128,7 @@ class TableStatistics:
             if name not in skipped:
                 if name not in self.columns:
                     self.columns[name] = ColumnStatistics(name)
-                self.columns[name].add(column, self.place)
+                self.columns[name].add(column, self.place, self.rows)
         self.rows += batch.num_rows
         self.draw(batch)
 

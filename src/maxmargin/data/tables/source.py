@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.encoding.arrow_columns import NotNumbersError
-from maxmargin.data.encoding.encoder import Encoder, check_columns, listed
+from maxmargin.data.encoding.encoder import Encoder, check_columns, check_distinct, listed
 from maxmargin.data.formats import UNPACKED, Format, How
 from maxmargin.data.rows import Rows
 from maxmargin.data.source import START, OneFile, Place, RowBlock
@@ -240,8 +240,7 @@ class TableSource(OneFile):
     def taken(self, batch: Any, first: int) -> tuple[Rows, np.ndarray, np.ndarray | None]:
         """Return the rows, labels and weights of a batch, whose first row has the number `first`."""
         names = batch.schema.names
-        if len(set(names)) < len(names):
-            raise DataError(f"{self.path}: two columns have the same name: give each one of its own")
+        check_distinct(names, str(self.path))
         label = self.label_among(names)
         columns = {name: batch.column(name) for name in names if name not in (label, self.weights)}
         if not columns:
