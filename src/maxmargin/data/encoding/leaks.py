@@ -12,6 +12,7 @@ from maxmargin.data.encoding.columns import Category, Column, Number
 from maxmargin.data.tables.arrays import array_of
 
 LEAST_ROWS = 50
+LEAST_OTHERS = 5  # rows without the most frequent label: one or two are told apart by chance, in some column of many
 ALL_BUT = 0.005  # errors of a column that tells the label, relative to those of the most frequent label
 STRAIGHT = 0.9995  # correlation with a target
 MANY_LABELS = 20
@@ -45,7 +46,7 @@ def tells_label(column: Column, sample: Any, labels: Labels) -> bool:
         return isinstance(column, Number) and follows(as_numbers(values, column.name), labels.column)
     least = len(labels.codes) - np.max(np.bincount(labels.codes))
     wrong = errors_of(column, values, labels.codes, labels.many)
-    return bool(least > 0 and wrong <= ALL_BUT * least)
+    return bool(least >= LEAST_OTHERS and wrong <= ALL_BUT * least)
 
 
 def errors_of(column: Column, values: Any, codes: np.ndarray, count: int) -> int:
