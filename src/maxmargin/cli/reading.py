@@ -67,5 +67,5 @@ def check_table(file: Path, names: list[str]) -> None:
     from maxmargin.data.encoding.encoder import listed
 
     for path in files_of(file):
-        if not format_of(path).has_columns:
+        if path.exists() and not format_of(path).has_columns:
             raise DataError(f"{path}: is no table, and the model was trained on one with {listed(names)}: give a table")

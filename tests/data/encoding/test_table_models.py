@@ -115,3 +115,23 @@ def test_a_model_of_a_table_is_described_by_its_columns(here, capsys):
     assert "encoder" not in said
     assert run(["inspect", "none"]) == 0
     assert "columns          a, b, c\n" in capsys.readouterr().out
+
+
+def test_a_model_and_data_that_do_not_belong_together_are_refused(here, capsys):
+    maxmargin.write("rows.svm", [[1.0, 2.0], [2.0, 1.0], [0.0, 3.0], [3.0, 0.0]], [1, -1, 1, -1])
+    pd.DataFrame({"town": ["Bern", "Basel"] * 30, "label": [0, 1] * 30}).to_csv("towns.csv", index=False)
+    for file, model in (("rows.svm", "vectors"), ("towns.csv", "towns")):
+        assert run(["train", file, "-m", model, "-q"]) == 0
+    capsys.readouterr()
+    for model, file, message in (
+        ("vectors", "towns.csv", "column 'town' holds 'Bern', which is not a number: give numbers"),
+        ("towns", "rows.svm", "is no table, and the model was trained on one with 'town'"),
+        ("towns", "rows.csv", "trained with 'town', missing here; not known are 'a', 'b', 'c'"),
+        ("towns", "none.csv", "none.csv: cannot read: No such file"),
+        ("vectors", "none.csv", "none.csv: cannot read: No such file"),
+    ):
+        for command in ("score", "predict"):
+            assert run([command, model, file, *(["--label", "won"] if file == "rows.csv" else [])]) == 1
+            said = capsys.readouterr().err
+            assert message in said
+            assert said.count("\n") == 1

@@ -117,7 +117,7 @@ class TableSource(OneFile):
                 if number >= first:
                     yield batch, read
         except NotNumbersError as error:
-            remedy = "correct it" if self.encoder else "encode the table (encode='auto'), on one machine"
+            remedy = "correct it" if self.encoder else "give numbers, or train with encode='auto'"
             raise DataError(
                 f"{self.path}: column {error.column!r} holds {error.value!r}, which is not a number: {remedy}"
             ) from error
