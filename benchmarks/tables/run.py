@@ -1,12 +1,14 @@
-"""Tables with maxmargin beside scikit-learn's ColumnTransformer with LinearSVC: accuracy and time on the same files.
+"""Tables with maxmargin beside scikit-learn's ColumnTransformer and skrub's tabular_pipeline, on the same files.
 
-    python benchmarks/tables/run.py [--data FOLDER] [--rows 50000] [--write FILE.md]
+    python benchmarks/tables/run.py [--data FOLDER] [--names a,b] [--rows 50000,500000]
+                                    [--streamed 5000000 --memory 500MB --limit 3600] [--write FILE.md]
 
 Every table is split into five parts at random; each contender learns from four of them and predicts the fifth, with
-squared hinge and C = 1, from files on disk. Accuracy is the mean over the parts; balanced accuracy counts every class
-alike. Seconds are those of reading, encoding and training one time, the best of five, after a first run that compiles.
-scikit-learn: pandas.read_csv, numbers imputed by the mean and standardised, text with up to 40 values one-hot, other
-text TfidfVectorizer. The generated table has numbers, categories, holes, dates, text and a known rule.
+squared hinge and C = 1, or for regression ε = 0.1, C = 1 and a standardised target, from files on disk. Figures are the
+means over the parts; balanced accuracy counts every class alike. Seconds are those of reading, encoding and training
+one time, the best of five, after a first run that compiles. scikit-learn: pandas.read_csv, numbers imputed by the mean
+and standardised, text with up to 40 values one-hot, other text TfidfVectorizer. skrub: its tabular_pipeline. The
+generated table has numbers, categories, holes, dates, text and a known rule.
 """
 
 from __future__ import annotations
@@ -15,144 +17,117 @@ import argparse
 import sys
 import tempfile
 import time
-import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.compose import make_column_transformer
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.impute import SimpleImputer
-from sklearn.metrics import accuracy_score, balanced_accuracy_score
-from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import LinearSVC
+from contenders import CLASSIFIERS, REGRESSORS, Contender
+from generated import LABEL, generated
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, mean_absolute_error, r2_score
+from sklearn.model_selection import KFold, StratifiedKFold
+from streamed import HEADS, streamed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from report import DATA, heading, publish, table
 
-import maxmargin
-from maxmargin.data.encoding.fit import Request
+from maxmargin.data.encoding.request import Request
 from maxmargin.data.files import Files
 
-TABLES = {
-    "credit_data": "Status", "lending_club": "Class", "mlc_churn": "churn", "stackoverflow": "Remote",
-    "penguins": "species",
-}  # fmt: skip
 FOLDS = 5
-WORDS = "good bad slow quick cheap dear clean dirty warm cold near far old new big small"
-HEADS = ["table", "rows", "MB", "contender", "accuracy", "balanced", "seconds", "encoding, MB/s"]
+
+
+class Task(NamedTuple):
+    """Tables with their labels, who is compared on them, and how."""
+
+    tables: dict[str, str]
+    contenders: dict[str, Contender]
+    figures: dict[str, Callable[[np.ndarray, np.ndarray], float]]
+    split: Callable[..., object]
+
+
+CLASSIFY = Task(
+    {
+        "credit_data": "Status", "lending_club": "Class", "mlc_churn": "churn", "stackoverflow": "Remote",
+        "penguins": "species",
+    },
+    CLASSIFIERS, {"accuracy": accuracy_score, "balanced": balanced_accuracy_score}, StratifiedKFold,
+)  # fmt: skip
+REGRESS = Task(
+    {"ames": "Sale_Price", "Chicago": "ridership"}, REGRESSORS,
+    {"R²": r2_score, "mean abs. error": mean_absolute_error}, KFold,
+)  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, default=DATA / "tables")
+    parser.add_argument("--names", help="tables to measure; all of them by default, and the generated ones")
     parser.add_argument("--rows", default="50000")
+    parser.add_argument("--streamed", type=int, default=0, help="rows of the table that is streamed; 0 for none")
+    parser.add_argument("--memory", default="500MB")
+    parser.add_argument("--limit", type=float, default=3600.0)
     parser.add_argument("--write")
     options = parser.parse_args()
-    rows = []
+    parts = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, label in TABLES.items():
-            path = options.data / f"{name}.csv"
-            if not path.exists():
-                print(f"{name}: not in {options.data}, left out", file=sys.stderr)
-                continue
-            rows += compared(name, pd.read_csv(path), label, Path(folder))
-        for count in map(int, options.rows.split(",")):
-            rows += compared(f"generated, {count:,}", generated(count), "pays", Path(folder))
+        for task in (CLASSIFY, REGRESS):
+            rows = []
+            for name, data, label in tables_of(task, options):
+                rows += compared(task, name, data, label, Path(folder))
+            heads = ["table", "rows", "MB", "contender", *task.figures, "seconds", "encoding, MB/s"]
+            parts += [table(heads, rows)] if rows else []
+        if options.streamed:
+            parts.append(table(HEADS, streamed(options.streamed, options.memory, options.limit, Path(folder))))
     command = " ".join(["python benchmarks/tables/run.py", *(one for one in sys.argv[1:] if "/" not in one)])
-    text = heading("Tables", command) + f"\n{__doc__.split(chr(10) * 2)[2]}\n\n" + table(HEADS, rows)
+    packages = ("scikit-learn", "skrub", "pandas")
+    text = heading("Tables", command, *packages) + f"\n{__doc__.split(chr(10) * 2)[2]}\n\n" + "\n".join(parts)
     publish(text, options.write)
 
 
-def generated(n: int) -> pd.DataFrame:
-    """Return a table with every kind of column, and a label that follows a known rule but for some noise."""
-    rng = np.random.default_rng(0)
-    age, income = rng.integers(18, 90, n).astype(float), rng.lognormal(10.0, 0.7, n)
-    towns = np.array([f"town {k:02d}" for k in range(30)])
-    town = rng.choice(towns, n)
-    words = np.array(WORDS.split())
-    notes = [" ".join(one) for one in rng.choice(words, (n, 8))]
-    day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 1500, n), unit="D")
-    score = 0.03 * (age - 50.0) + 0.8 * (np.log(income) - 10.0) + 0.7 * np.isin(town, towns[:10])
-    score += 0.8 * np.array([("good" in one) - ("bad" in one) for one in notes]) + 0.6 * (day.day_of_week >= 5)
-    found = pd.DataFrame({
-        "age": age, "income": np.round(income, 2), "town": town, "note": notes, "day": day.strftime("%Y-%m-%d"),
-        "pays": np.where(score + 0.5 * rng.normal(size=n) > 0.3, "yes", "no"),
-    })  # fmt: skip
-    found.loc[rng.random(n) < 0.05, "age"] = np.nan
-    found.loc[rng.random(n) < 0.05, "town"] = None
+def tables_of(task: Task, options: argparse.Namespace) -> list[tuple[str, pd.DataFrame, str]]:
+    """Return the tables of a task that are at hand, with their labels, and the generated ones."""
+    wanted = options.names.split(",") if options.names else [*task.tables, "generated"]
+    found = []
+    for name, label in task.tables.items():
+        path = options.data / f"{name}.csv"
+        if name in wanted and not path.exists():
+            print(f"{name}: not in {options.data}, left out", file=sys.stderr)
+        elif name in wanted:
+            found.append((name, pd.read_csv(path), label))
+    if task is CLASSIFY and "generated" in wanted:
+        found += [(f"generated, {n:,}", generated(n), LABEL) for n in map(int, options.rows.split(","))]
     return found
 
 
-def compared(name: str, data: pd.DataFrame, label: str, folder: Path) -> list[list[str]]:
+def compared(task: Task, name: str, data: pd.DataFrame, label: str, folder: Path) -> list[list[str]]:
     """Return the row of each contender."""
     data = data.dropna(subset=[label])
-    parts = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(data, data[label]))
+    if task is REGRESS:
+        data[label] = (data[label] - data[label].mean()) / data[label].std()
     train, test = folder / "train.csv", folder / "test.csv"
-    scores: dict[str, list] = {"maxmargin": [], "scikit-learn": []}
+    found: dict[str, list[list[float]]] = {contender: [] for contender in task.contenders}
     speed = []
-    for own, held in parts:
+    for own, held in task.split(FOLDS, shuffle=True, random_state=0).split(data, data[label]):
         data.iloc[own].to_csv(train, index=False)
         data.iloc[held].to_csv(test, index=False)
         truth = data.iloc[held][label].to_numpy()
-        for contender, use in (("maxmargin", ours), ("scikit-learn", theirs)):
+        for contender, use in task.contenders.items():
             seconds, predicted = use(train, test, label)
-            scores[contender].append(
-                (accuracy_score(truth, predicted), balanced_accuracy_score(truth, predicted), seconds)
-            )
+            found[contender].append([*(figure(truth, predicted) for figure in task.figures.values()), seconds])
         speed.append(encoding_speed(train, label))
-    size = train.stat().st_size / 1e6
+    size = f"{train.stat().st_size / 1e6:.1f}"
     rows = []
-    for contender, found in scores.items():
-        accuracy, balanced = np.mean([one[:2] for one in found], axis=0)
-        best = min(one[2] for one in found)
-        told = f"{max(speed):.0f}" if contender == "maxmargin" else ""
-        rows.append(
-            [
-                name,
-                f"{len(data):,}",
-                f"{size:.1f}",
-                contender,
-                f"{accuracy:.4f}",
-                f"{balanced:.4f}",
-                f"{best:.2f}",
-                told,
-            ]
-        )
+    for contender, runs in found.items():
+        *figures, _ = np.mean(runs, axis=0)
+        told = f"{max(speed):.0f}" if contender.startswith("maxmargin") else ""
+        seconds = min(run[-1] for run in runs)
+        shown = [f"{one:.4f}" for one in figures]
+        rows.append([name, f"{len(data):,}", size, contender, *shown, f"{seconds:.2f}", told])
         print(*rows[-1], file=sys.stderr, flush=True)
     return rows
-
-
-def ours(train: Path, test: Path, label: str) -> tuple[float, np.ndarray]:
-    """Train and predict with maxmargin."""
-    began = time.perf_counter()
-    model = maxmargin.train(train, label=label, loss="squared_hinge").model
-    seconds = time.perf_counter() - began
-    return seconds, model.predict(pd.read_csv(test))
-
-
-def theirs(train: Path, test: Path, label: str) -> tuple[float, np.ndarray]:
-    """Train and predict with scikit-learn."""
-    began = time.perf_counter()
-    data = pd.read_csv(train)
-    y, X = data[label], data.drop(columns=label)
-    numbers = X.select_dtypes("number").columns.tolist()
-    few = [name for name in X.columns if name not in numbers and X[name].nunique() <= 40]
-    parts = [
-        (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), numbers),
-        (OneHotEncoder(handle_unknown="ignore"), few),
-        *((TfidfVectorizer(), name) for name in X.columns if name not in numbers and name not in few),
-    ]
-    texts = [name for name in X.columns if name not in numbers and name not in few]
-    pipeline = make_pipeline(make_column_transformer(*parts), LinearSVC())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pipeline.fit(X.fillna(dict.fromkeys(texts, "")), y)
-    seconds = time.perf_counter() - began
-    return seconds, pipeline.predict(pd.read_csv(test).drop(columns=label).fillna(dict.fromkeys(texts, "")))
 
 
 def encoding_speed(path: Path, label: str) -> float:

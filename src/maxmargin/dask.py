@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.cluster.connection import default_client, distributed
-from maxmargin.data.collections import is_collection
+from maxmargin.data.collections import is_blocks, is_collection
 from maxmargin.data.files import is_file
 from maxmargin.errors import DataError
 from maxmargin.estimators.base import Estimator, interruptible, iterations, store
@@ -82,6 +82,8 @@ class LinearSVC(ClassifierMixin, Estimator):
             )
         parameters = self.get_params(deep=False)
         parameters["client"] = self.client_
+        if is_file(X) or is_blocks(X) or hasattr(X, "columns"):
+            parameters["encode"] = "none"  # an estimator takes numbers, as those of scikit-learn do
         with interruptible(parameters["on_interrupt"]), estimator_names():
             self.result_ = train(X, y, weights=sample_weight, **self._parameters(parameters))
         self._describe()

@@ -272,7 +272,7 @@ def test_a_saved_model_keeps_the_whole_table(tmp_path):
     ("options", "message"),
     [
         ({"C": 1.0}, "tune takes no C"),
-        ({"client": "local:2"}, "tune takes no client"),
+        ({"warm": 1}, "tune takes no warm"),
         ({"Cs": []}, "Cs is empty"),
         ({"Cs": [0.0]}, "each C must be a positive number"),
         ({"gammas": [1.0]}, "gammas need a kernel with gamma"),

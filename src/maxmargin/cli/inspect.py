@@ -33,12 +33,21 @@ def inspect(
     if json:
         print(jsonlib.dumps(facts))
     else:
-        columns, tuning = facts.pop("columns", {}), facts.pop("tuning", None)
-        print("\n".join(f"{name.replace('_', ' '):<16} {printable(shown(value))}" for name, value in facts.items()))
-        if columns:
-            print("columns, and what they become")
-        for line in columns if tuning is None else [*columns, *tuning_lines(tuning)]:
-            print(line)
+        tuning = facts.pop("tuning", None)
+        table = [*lines_of_table(facts), *([] if tuning is None else tuning_lines(tuning))]
+        own = [f"{name.replace('_', ' '):<16} {printable(shown(value))}" for name, value in facts.items()]
+        print("\n".join([*own, *table]))
+
+
+def lines_of_table(facts: dict[str, Any]) -> list[str]:
+    """Take what the columns of a table become out of the facts, and return it as lines."""
+    from maxmargin.cli.summary import table_lines
+
+    if "encoder" in facts:
+        return table_lines({"encoder": facts.pop("encoder")})
+    if facts["kind"] == "data" and "columns" in facts:
+        return ["columns, and what they become", *facts.pop("columns")]
+    return []
 
 
 def tuning_lines(saved: Any) -> list[str]:

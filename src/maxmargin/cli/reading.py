@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from maxmargin.data.encoding.fit import Request
+from maxmargin.data.encoding.request import requested
 from maxmargin.data.expand import find_expansion
 from maxmargin.data.files import Files
 from maxmargin.data.open_source import files_of, format_of
@@ -37,7 +37,7 @@ def blocks_for(
     expansion, encoder = find_expansion(training.get("expand")), encoder_in(training)
     if encoder is not None:
         check_table(file, [column.name for column in encoder.used])
-        label = label or encoder.label
+    label = label or (encoder.label if encoder is not None else training.get("label_column"))
     width = None if labelled else int(training.get("input_d", model.d))
     files = Files(
         file, labels, label, zero_based, threads=thread_count(threads) + 1,
@@ -56,8 +56,7 @@ def files_with(file: Path, labels: Path | None, given: dict[str, Any]) -> Files:
     from maxmargin.cli.options import values_of
 
     given = values_of(given)
-    encode, columns, drop, kinds = (given.pop(name) for name in ("encode", "columns", "drop", "kinds"))
-    request = None if encode == "none" else Request(columns, tuple(drop or ()), kinds or {})
+    request = requested(*(given.pop(name) for name in ("encode", "columns", "drop", "kinds")))
     files = Files(file, labels, request=request, **given)
     files.check()
     return files
@@ -68,5 +67,5 @@ def check_table(file: Path, names: list[str]) -> None:
     from maxmargin.data.encoding.encoder import listed
 
     for path in files_of(file):
-        if not format_of(path).has_columns:
+        if path.exists() and not format_of(path).has_columns:
             raise DataError(f"{path}: is no table, and the model was trained on one with {listed(names)}: give a table")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.cluster.actors import Actor, created, settled
-from maxmargin.cluster.connection import lost_scheduler, within
+from maxmargin.cluster.connection import living
 from maxmargin.cluster.holder import Reply
 from maxmargin.cluster.origin import Origin
 from maxmargin.cluster.packing import Packed, pack, restored, size_of
@@ -264,9 +264,7 @@ class ClusterRows:
 
     def workers(self) -> set[str]:
         """Return the addresses of the living workers."""
-        if self.client.status != "running":
-            raise lost_scheduler(self.client)
-        return set(within(self.client, self.timeout, self.client.scheduler.ncores))
+        return living(self.client, self.timeout)
 
     def make(self, numbers: list[int], stop: Stop | None) -> None:
         """Create partitions on the workers, from their origin."""

@@ -122,6 +122,13 @@ def within(client: Any, timeout: float, call: Any, *given: Any, **named: Any) ->
         raise lost_scheduler(client) from error
 
 
+def living(client: Any, timeout: float) -> set[str]:
+    """Return the addresses of the living workers."""
+    if client.status != "running":
+        raise lost_scheduler(client)
+    return set(within(client, timeout, client.scheduler.ncores))
+
+
 def lost_scheduler(client: Any) -> ClusterError:
     """Return the error for a scheduler that is gone."""
     address = getattr(client.scheduler, "address", "")

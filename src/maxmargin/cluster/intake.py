@@ -13,7 +13,10 @@ import numpy as np
 from maxmargin.cluster.cluster_rows import ClusterRows
 from maxmargin.cluster.connection import check_workers, within
 from maxmargin.cluster.origin import Blocks, FileParts, Origin
+from maxmargin.cluster.table_parts import Cluster, encoder_of_files, encoder_of_frames
 from maxmargin.data.collections import is_blocks, is_collection
+from maxmargin.data.encoding.encoder import Encoder
+from maxmargin.data.encoding.request import Request
 from maxmargin.data.files import is_file
 from maxmargin.data.open_source import files_of
 from maxmargin.errors import ClusterError, DataError, FileError, MaxmarginError
@@ -22,14 +25,32 @@ TIMEOUT = 600.0  # seconds: longer than the 300 s after which a scheduler gives 
 
 
 def rows_on_cluster(
-    X: Any, y: Any = None, weights: Any = None, client: Any = None, *, timeout: float = TIMEOUT, **how: Any
+    X: Any,
+    y: Any = None,
+    weights: Any = None,
+    client: Any = None,
+    *,
+    timeout: float = TIMEOUT,
+    request: Request | None = None,
+    **how: Any,
 ) -> ClusterRows:
     """Return the rows of a Dask collection, of files or of delayed blocks as an Executor.
 
-    `how` are the options for files: label, zero_based, on_bad_line.
+    Tables and data frames are encoded as `request` says; without one, they hold numbers. `how` are the options for
+    files: label, zero_based, on_bad_line.
     """
     check_workers(client, timeout)
-    return ClusterRows(client, origin_of(X, y, weights, client, timeout, how), timeout)
+    origin = origin_of(X, y, weights, client, timeout, how)
+    if request is not None:
+        origin.encoder = encoder_for(origin, request, Cluster(client, timeout))
+    return ClusterRows(client, origin, timeout)
+
+
+def encoder_for(origin: Origin, request: Request, cluster: Cluster) -> Encoder | None:
+    """Return the encoder of tables and data frames; None for other rows."""
+    if isinstance(origin, FileParts):
+        return encoder_of_files(origin, request, cluster)
+    return encoder_of_frames(origin, request, cluster) if isinstance(origin, Blocks) else None
 
 
 def origin_of(X: Any, y: Any, weights: Any, client: Any, timeout: float, how: dict[str, Any]) -> Origin:

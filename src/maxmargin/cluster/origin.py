@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from maxmargin.cluster.partition import from_blocks, from_file
+from maxmargin.data.encoding.encoder import Encoder, encoder_of
 
 
 class Origin(Protocol):
     """Partitions that can be computed on the workers."""
+
+    encoder: Encoder | None
 
     @property
     def count(self) -> int:
@@ -26,6 +29,7 @@ class Blocks:
     """Blocks of a Dask collection: (X, y, weights) of each partition, delayed."""
 
     blocks: Sequence[tuple[Any, Any, Any]]
+    encoder: Encoder | None = None
 
     @property
     def count(self) -> int:
@@ -36,8 +40,8 @@ class Blocks:
         """Compute the graph of each partition."""
         from dask import delayed
 
-        make = delayed(from_blocks, pure=False)
-        return list(client.compute([make(number, *self.blocks[number]) for number in numbers]))
+        make, encoder = delayed(from_blocks, pure=False), on_workers(client, self.encoder)
+        return list(client.compute([make(number, *self.blocks[number], encoder) for number in numbers]))
 
 
 @dataclass(eq=False)
@@ -51,6 +55,7 @@ class FileParts:
     how: Sequence[dict[str, Any]]
     share: int
     weights_column: str | None = None
+    encoder: Encoder | None = None
 
     @property
     def count(self) -> int:
@@ -59,7 +64,13 @@ class FileParts:
 
     def submit(self, client: Any, numbers: Sequence[int]) -> list[Any]:
         """Read each file on some worker."""
+        encoder = on_workers(client, self.encoder)
         return [
-            client.submit(from_file, number, self.paths[number], self.how[number], self.share, pure=False)
+            client.submit(from_file, number, self.paths[number], self.how[number], self.share, encoder, pure=False)
             for number in numbers
         ]
+
+
+def on_workers(client: Any, encoder: Encoder | None) -> Any:
+    """Return a future of the encoder, which is sent to each worker once; a task, so that it outlives any worker."""
+    return None if encoder is None else client.submit(encoder_of, dict(encoder.saved()))

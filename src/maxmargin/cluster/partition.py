@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.encoding.encoder import Encoder
+from maxmargin.data.encoding.frames import encoded_frame
 from maxmargin.data.file_rows import FileRows
 from maxmargin.data.files import Files
 from maxmargin.data.labels import check_length, plain
@@ -43,21 +45,20 @@ class Partition:
         return MemoryRows(self.rows, self.labels, self.weights, threads)
 
 
-def from_blocks(number: int, X: Any, y: Any, weights: Any = None) -> Partition:
-    """Return a partition of blocks in memory."""
+def from_blocks(number: int, X: Any, y: Any, weights: Any = None, encoder: Encoder | None = None) -> Partition:
+    """Return a partition of blocks in memory, encoded if there is an encoder."""
     try:
-        rows = take(X)
+        rows = take(X) if encoder is None else encoded_frame(encoder.anew(), X)
         n = count_rows(rows)
         return Partition(number, rows, labels_of(y, n), weights_of(weights, n))
     except MaxmarginError as error:
         return Partition(number, fault=placed(error, f"partition {number}"))
 
 
-def from_file(number: int, path: Path, how: dict[str, Any], share: int) -> Partition:
+def from_file(number: int, path: Path, how: dict[str, Any], share: int, encoder: Encoder | None = None) -> Partition:
     """Return a partition of one file. If it exceeds the memory of its share of the worker, it is streamed."""
     try:
-        files = Files(path, memory=memory_of_worker(share), **how)
-        files.check()
+        files = files_on_worker(path, how, share, given_encoder=None if encoder is None else encoder.anew())
         if files.too_large() and files.y is None:
             return Partition(number, weights=files.weights_in_files(), files=files)
         rows, labels, weights = files.read_weighted()
@@ -67,6 +68,13 @@ def from_file(number: int, path: Path, how: dict[str, Any], share: int) -> Parti
         return Partition(number, fault=placed(error, f"partition {number}"))
     except OSError as error:
         return Partition(number, fault=DataError(f"partition {number}: {path}: {error.strerror or error}"))
+
+
+def files_on_worker(path: Path, how: dict[str, Any], share: int, **more: Any) -> Files:
+    """Return a file that a worker reads within its share of the memory."""
+    files = Files(path, memory=memory_of_worker(share), **how, **more)
+    files.check()
+    return files
 
 
 def memory_of_worker(share: int) -> Budget | None:

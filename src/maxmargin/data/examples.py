@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.encoding.encoder import Encoder
-from maxmargin.data.encoding.fit import Request
 from maxmargin.data.encoding.frames import encoded_frame, fit_to_frame, is_table
+from maxmargin.data.encoding.request import Request
 from maxmargin.data.files import Files
 from maxmargin.data.frames import frame_names, named_frame
 from maxmargin.data.labels import check_length, encode, show

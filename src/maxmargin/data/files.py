@@ -8,7 +8,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,14 @@ import numpy as np
 from maxmargin.data.collect import collect, collect_weighted
 from maxmargin.data.columns import widened
 from maxmargin.data.encoding.encoder import Encoder
-from maxmargin.data.encoding.fit import Request, fit_encoder
+from maxmargin.data.encoding.fit import fit_encoder
+from maxmargin.data.encoding.request import Request, requested
 from maxmargin.data.expand import Expansion, Kmers
 from maxmargin.data.labels import check_length
 from maxmargin.data.open_source import files_of, format_of, open_source
 from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, matrix_of
 from maxmargin.data.source import Source
+from maxmargin.data.table_parts import agreed, look_at, whole_table
 from maxmargin.data.tables.source import TableSource
 from maxmargin.data.take import take
 from maxmargin.data.text.write import write_text
@@ -161,25 +162,43 @@ class Files:
         """What the columns of tables become: as given, or fitted in one pass over the files; None for other files."""
         if self.given_encoder is not None or self.request is None or self.kmers is not None or not self.again:
             return self.given_encoder
-        tables = [path for path in files_of(self.given) if format_of(path).has_columns]
-        if not tables:
+        tables = self.tables
+        looks = [look_at(one) for one in tables]
+        if not looks or not all(look.encodable for look in looks):
             return None
-        plain = open_source(tables, label=self.label, budget=self.budget, capacity=self.budget.block,
-                            weights=self.column_of_weights, width=self.width)  # fmt: skip
-        sources = [one for one in getattr(plain, "parts", [plain]) if isinstance(one, TableSource)]
-        if any(one.has_numbers_only for one in sources):
-            return None
-        request = self.request._replace(label=sources[0].label_of_file, weights=self.column_of_weights)
-        return fit_encoder(lambda numbers: chain(*(one.scan(numbers) for one in sources)), request, self.name)
+        request = self.request._replace(label=looks[0].label, weights=self.column_of_weights)
+        guessed = agreed(looks)
+        return fit_encoder(
+            lambda types: whole_table(tables, request, {**guessed, **types}), request, self.name, typed=not guessed
+        )
+
+    @property
+    def tables(self) -> list[TableSource]:
+        """The tables among the files, before they are encoded."""
+        paths = [path for path in files_of(self.given) if format_of(path).has_columns]
+        if not paths:
+            return []
+        return tables_in(
+            open_source(
+                paths, label=self.label, budget=self.budget, capacity=self.budget.block,
+                weights=self.column_of_weights, width=self.width,
+            )
+        )  # fmt: skip
 
     @property
     def column_names(self) -> list[str] | None:
         """Names of the features, after `read`, if the files are tables with named columns."""
         if self.encoder is not None:
             return self.encoder.names
-        source = self.__dict__.get("source")
-        names = getattr(source, "names", None)
+        found = tables_in(self.source) if "source" in self.__dict__ else []
+        names = found[0].names if found else None
         return None if names is None or set(names) <= {"indices", "values"} else list(names)
+
+    @property
+    def label_of_table(self) -> str | None:
+        """The column of labels, if the files are tables that are not encoded."""
+        found = [] if self.encoder is not None else tables_in(self.source)
+        return found[0].label_of_file if found and found[0].facts is None else None
 
     @property
     def kmers(self) -> int | None:
@@ -223,6 +242,8 @@ class Files:
         found = [format_of(path) for path in files_of(self.given)] if self.again else []
         if self.label is not None and found and not any(one.has_columns for one in found):
             raise ParameterError(f"label={self.label!r} names a column of a table: {self.name} is none")
+        if self.request is not None and self.request.named and found and not any(one.has_columns for one in found):
+            raise ParameterError(f"{self.request.named[0]!r} names a column of a table: {self.name} is none")
         if self.zero_based and found and not any(one.has_indices for one in found):
             raise ParameterError(f"zero_based is for rows that name their columns: {self.name} has them in order")
 
@@ -268,7 +289,7 @@ def read(
     """
     if d is not None and not (is_whole(d) and d >= 1):
         raise ParameterError(f"d={d!r} must be a whole number, 1 or above, or None")
-    request = None if encode == "none" else Request(columns, tuple(drop), dict(kinds or {}))
+    request = requested(encode, columns, drop, kinds)
     files = Files(path, y, label, zero_based, on_bad_line, thread_count(threads), request=request)
     files.check()
     rows, labels = files.load(d)
@@ -294,6 +315,11 @@ def check_way(on_bad_line: Any) -> None:
     """Raise if the value of on_bad_line is not known."""
     if not (isinstance(on_bad_line, str) and on_bad_line in WAYS):
         raise ParameterError(f"on_bad_line={on_bad_line!r} is not known: choose one of {', '.join(WAYS)}")
+
+
+def tables_in(source: Source) -> list[TableSource]:
+    """Return the tables among the files of a source."""
+    return [one for one in getattr(source, "parts", [source]) if isinstance(one, TableSource)]
 
 
 def digest_of(encoder: Encoder) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 from maxmargin.data.formats import FORMATS, Format, How, register
 from maxmargin.data.formats import format_of as recognised
 from maxmargin.data.source import Several, Source
-from maxmargin.data.tables.csv_dialect import beginning_of, looks_like_csv
+from maxmargin.data.tables.beginning import beginning_of, check_is_table
+from maxmargin.data.tables.csv_dialect import looks_like_csv
 from maxmargin.data.tables.npy import NPY
 from maxmargin.data.tables.source import ARROW, CSV, PARQUET
 from maxmargin.data.text.dna import DnaSource
@@ -66,7 +67,10 @@ def judged(path: Path, size: int, changed: int, inode: int) -> Format:
         return found
     if looks_like_libsvm(head):
         return TEXT
-    return CSV if found is CSV or looks_like_csv(head) else TEXT
+    if found is CSV or looks_like_csv(head):
+        return CSV
+    check_is_table(head, path)
+    return TEXT
 
 
 def kind_of(path: Path) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.data.encoding.encoder import encoder_of
 from maxmargin.data.expand import find_expansion
+from maxmargin.models.input_rows import encoder_in
 from maxmargin.models.scaling import divisors_in
 from maxmargin.problems.certificate import Certificate
 from maxmargin.system.budget import shown_size
@@ -37,7 +38,7 @@ def training_in(metadata: Any) -> dict[str, Any]:
         if name in found:
             size(found, name)
     if "encoder" in found:
-        _ = encoder_of(found["encoder"])
+        found["encoder"] = encoder_of(found["encoder"]).saved()
     if "scale" in found:
         _ = divisors_in(found["scale"])
     columns = found.get("columns", [])
@@ -45,7 +46,7 @@ def training_in(metadata: Any) -> dict[str, Any]:
         raise ValueError("columns is not a list of names")
     if not isinstance(found.get("widens", False), bool):
         raise ValueError(f"widens is {short(found['widens'])}, not true or false")
-    for name in ("loss", "formulation", "solver", "status"):
+    for name in ("loss", "formulation", "solver", "status", "label_column"):
         if not isinstance(found.get(name, ""), str):
             raise ValueError(f"{name} is {short(found[name])}, not text")
     return found
@@ -58,7 +59,8 @@ def check_input(training: dict[str, Any], d: int) -> None:
         raise ValueError(f"expand is {short(text)}, not text")
     expansion = find_expansion(text)
     width = int(training.get("input_d", d))
-    if "encoder" in training and encoder_of(training["encoder"]).d > width:
+    encoder = encoder_in(training)
+    if encoder is not None and encoder.d > width:
         raise ValueError(f"the encoder makes more than {width} features")
     reached = width if expansion is None else expansion.columns(width)
     if reached > d:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.data.encoding.encoder import Encoder, encoder_of, listed
+from maxmargin.data.encoding.encoder import Encoder, SavedEncoder, check_columns, encoder_of, listed
 from maxmargin.data.encoding.frames import encoded_frame, is_table
 from maxmargin.data.frames import frame_names, named_frame
 from maxmargin.data.rows import Csr, Dense, Rows, count_columns
@@ -14,8 +14,12 @@ from maxmargin.models.scaling import scaled
 
 
 def encoder_in(training: dict[str, Any]) -> Encoder | None:
-    """Return the encoder that a model keeps, if it was trained on a table."""
-    return encoder_of(training["encoder"]) if "encoder" in training else None
+    """Return the encoder that a model keeps, if it was trained on a table; it counts unseen values from 0."""
+    if "encoder" not in training:
+        return None
+    found = training["encoder"]
+    encoder = found.decoded if isinstance(found, SavedEncoder) else encoder_of(found)
+    return encoder.anew()
 
 
 def input_rows(training: dict[str, Any], X: Any) -> Rows:
@@ -27,9 +31,9 @@ def unscaled_rows(training: dict[str, Any], X: Any) -> Rows:
     """Return the rows of X, encoded as in training."""
     if isinstance(X, (Dense, Csr)):
         return take(X)  # read from a file, and encoded as the model says
-    if "encoder" not in training:
-        return take(in_order(training["columns"], X) if "columns" in training and is_table(X) else X)
-    encoder = encoder_of(training["encoder"])
+    encoder = encoder_in(training)
+    if encoder is None:
+        return take(in_order(training, X) if "columns" in training and is_table(X) else X)
     if is_table(X):
         return encoded_frame(encoder, X)
     rows = take(X)
@@ -39,9 +43,8 @@ def unscaled_rows(training: dict[str, Any], X: Any) -> Rows:
     return rows
 
 
-def in_order(names: list[str], X: Any) -> Any:
+def in_order(training: dict[str, Any], X: Any) -> Any:
     """Return the columns of a data frame in the order of the training; raise if one is missing."""
-    missing = [name for name in names if name not in (frame_names(X) or [])]
-    if missing:
-        raise DataError(f"X: the model was trained with {listed(missing)}, missing here: give the same columns")
+    names = training["columns"]
+    check_columns(names, frame_names(X) or [], "X", (*names, training.get("label_column")))
     return named_frame(X).select(names).to_native()

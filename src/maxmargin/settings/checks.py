@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.encoding.choice import KINDS
+from maxmargin.data.encoding.request import check_encode, check_kinds, check_names
 from maxmargin.data.expand import find_expansion
 from maxmargin.data.files import check_way
 from maxmargin.errors import ParameterError
@@ -143,21 +143,6 @@ def check_client(name: str, value: Any) -> None:
         raise ParameterError(f"{name} is asynchronous, and training waits: give a Client without asynchronous=True")
 
 
-def check_names(name: str, value: Any) -> None:
-    """Refuse anything but names of columns or None."""
-    if not (value is None or (isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value))):
-        raise ParameterError(f"{name}={value!r} must be a list of column names, or None")
-
-
-def check_kinds(name: str, value: Any) -> None:
-    """Refuse anything but a dictionary of kinds of columns or None."""
-    if value is not None and not isinstance(value, Mapping):
-        raise ParameterError(f'{name}={value!r} must be a dictionary, such as {{"zip": "category"}}')
-    for column, kind in (value or {}).items():
-        if kind not in KINDS:
-            raise ParameterError(f"{name}: {column}={kind} is no kind of column: choose one of {', '.join(KINDS)}")
-
-
 CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "task": one_of(*TASKS),
     "loss": lambda _, value: find_loss(value),
@@ -190,7 +175,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "timeout": check_timeout,
     "memory": lambda _, value: checked_memory(value),
     "label": check_column,
-    "encode": one_of("auto", "none"),
+    "encode": check_encode,
     "columns": check_names,
     "drop": check_names,
     "kinds": check_kinds,

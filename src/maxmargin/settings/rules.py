@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.collections import is_on_cluster
+from maxmargin.data.collections import is_blocks, is_on_cluster
 from maxmargin.data.expand import Kmers, find_expansion
 from maxmargin.data.files import is_file
 from maxmargin.data.frames import is_frame
@@ -156,7 +156,7 @@ def of_files(name: str, values: Values) -> str:
 
 def of_tables(name: str, values: Values) -> str:
     """Refuse a parameter for tables if X is neither a file nor a data frame."""
-    there = is_file(values["X"]) or is_frame(values["X"])
+    there = is_file(values["X"]) or is_frame(values["X"]) or is_blocks(values["X"])
     return "" if there else f"{name} is for tables, and X is none: leave it out"
 
 

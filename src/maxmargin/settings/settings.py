@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.data.encoding.fit import Request
+from maxmargin.data.encoding.request import Request, requested
 from maxmargin.data.expand import Expansion, find_expansion
 from maxmargin.errors import ParameterError
 from maxmargin.kernels.approximation import Approximation
@@ -70,9 +70,7 @@ class Settings:
     @property
     def request(self) -> Request | None:
         """How the columns of a table are encoded; None if they are not."""
-        if self.encode == "none":
-            return None
-        return Request(self.columns, tuple(self.drop or ()), dict(self.kinds or {}), self.label)
+        return requested(self.encode, self.columns, self.drop, self.kinds, self.label)
 
     @property
     def approximation(self) -> Approximation | None:

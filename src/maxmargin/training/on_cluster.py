@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any
 
 from maxmargin.choose import ASKED
 from maxmargin.cluster.cluster_rows import ClusterRows
 from maxmargin.cluster.connection import connected
 from maxmargin.cluster.intake import rows_on_cluster
-from maxmargin.data.files import is_file
-from maxmargin.errors import RefusedError
+from maxmargin.cluster.origin import FileParts
+from maxmargin.data.files import digest_of, is_file
+from maxmargin.data.frames import is_frame
+from maxmargin.errors import DataError, RefusedError
 from maxmargin.loop.interrupts import postponed
 from maxmargin.problems.losses import find_loss
 from maxmargin.results import Result
@@ -23,7 +27,7 @@ from maxmargin.training.by_passes import PassTask, check_finite_C, fit_by_passes
 from maxmargin.training.cluster_choice import OnCluster, choose_by_cost
 from maxmargin.training.file_passes import problems_at_once
 
-NOT_THERE = ("kernel", "expand", "memory", "nu", "columns", "drop", "kinds", "scale")  # parameters for one machine
+NOT_THERE = ("kernel", "expand", "memory", "nu", "scale")  # parameters for one machine
 
 
 def fit_on_cluster(settings: Settings) -> Result:
@@ -53,9 +57,21 @@ def task_on_cluster(settings: Settings) -> Iterator[PassTask]:
         else {}
     )
     with postponed(), connected(settings.client, settings.timeout) as client:
-        rows = rows_on_cluster(settings.X, settings.y, settings.weights, client, timeout=settings.timeout, **how)
+        rows = rows_on_cluster(
+            settings.X, labels_for(settings), settings.weights, client, timeout=settings.timeout,
+            request=settings.request, **how,
+        )  # fmt: skip
         with closing(rows):
             yield task_of(rows, settings, began)
+
+
+def labels_for(settings: Settings) -> Any:
+    """Return the labels, or the name of their column in a Dask data frame."""
+    if is_frame(settings.X) and settings.label is not None:
+        if settings.y is not None:
+            raise DataError(f"label={settings.label!r} names the labels, and y gives them too: leave one out")
+        return settings.label
+    return settings.y
 
 
 def trained(rows: ClusterRows, settings: Settings, began: float) -> Result:
@@ -68,18 +84,28 @@ def task_of(rows: ClusterRows, settings: Settings, began: float) -> PassTask:
     rows.threads = settings.thread_count
     name, why = choose_on_cluster(rows, settings)
     method = find_pass_solver(name, settings.options)
-    workers = workers_of(rows)
-    described = {"partitions": rows.origin.count, "workers": workers}
-    if column := getattr(rows.origin, "weights_column", None):
-        described["weights_column"] = column
     identity = {"partitions": [one.n for one in rows.partition_facts], "squares": f"{rows.facts.squares:.8e}"}
+    if rows.origin.encoder is not None:
+        identity["encoder"] = digest_of(rows.origin.encoder)
     left = settings.limits.after(time.perf_counter() - began)
     return PassTask(
-        rows, settings, left, method, why, identity, described=described,
+        rows, settings, left, method, why, identity, described=described(rows, settings),
         at_once=problems_at_once(rows.facts.d, name, half_of_free()),
         counted=lambda: {"rounds": rows.rounds, "bytes_sent": rows.sent, "bytes_received": rows.received},
-        succession=OnCluster(workers) if settings.solver == "auto" else None,
+        succession=OnCluster(workers_of(rows)) if settings.solver == "auto" else None,
     )  # fmt: skip
+
+
+def described(rows: ClusterRows, settings: Settings) -> dict[str, Any]:
+    """Return what a model says of its rows: where they were, the column of weights, and what columns became."""
+    origin = rows.origin
+    found: dict[str, Any] = {"partitions": origin.count, "workers": workers_of(rows)}
+    if isinstance(origin, FileParts) and origin.weights_column:
+        found["weights_column"] = origin.weights_column
+    if origin.encoder is not None:
+        label = settings.y if isinstance(settings.y, str) else settings.label  # of a data frame
+        found["encoder"] = replace(origin.encoder, label=origin.encoder.label or label).saved()
+    return found
 
 
 def choose_on_cluster(rows: ClusterRows, settings: Settings) -> tuple[str, str]:

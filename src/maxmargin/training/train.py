@@ -242,6 +242,8 @@ def described(files: Files) -> dict[str, Any]:
         found["encoder"] = files.source.facts.encoder
     elif files.column_names is not None:
         found["columns"] = files.column_names
+    if (label := files.label_of_table) is not None:
+        found["label_column"] = label
     return found
 
 

@@ -10,8 +10,8 @@ import pytest
 import maxmargin
 from maxmargin.data.encoding.columns import Category, Date, LeftOut, Number, Text
 from maxmargin.data.encoding.encoder import encoder_of
-from maxmargin.data.encoding.fit import Request
 from maxmargin.data.encoding.frames import encoded_frame, fit_to_frame
+from maxmargin.data.encoding.request import Request
 from maxmargin.data.rows import Csr, Dense, matrix_of
 from maxmargin.errors import DataError
 
@@ -241,8 +241,19 @@ def test_the_sample_does_not_depend_on_the_batches():
     for size in (64, 1000, 5000):
         one = TableStatistics(size=500)
         for batch in table.to_batches(max_chunksize=size):
-            one.add(batch, "X")
+            one.add(batch)
         found.append(one)
     assert found[0].sample.equals(found[1].sample)
     assert found[1].sample.equals(found[2].sample)
     assert found[0].columns["town"].counts == found[2].columns["town"].counts
+
+
+def test_dates_are_the_same_as_text_and_as_dates():
+    days = pd.Series(pd.date_range("2023-05-01 06:30", periods=200, freq="29h"))
+    native, text = pd.DataFrame({"at": days}), pd.DataFrame({"at": days.dt.strftime("%d.%m.%Y %H:%M:%S")})
+    empty = pd.DataFrame({"at": [None, None]})
+    for frame in (native, text):
+        encoder = fit_to_frame(frame, None, Request())
+        assert np.array_equal(values(encoder, native), values(encoder, text))
+        assert not values(encoder, empty).any()
+        assert "unknown" not in encoder.note()

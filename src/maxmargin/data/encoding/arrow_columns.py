@@ -38,8 +38,7 @@ def is_text(kind: Any) -> bool:
     """Whether a column type is text."""
     import pyarrow as pa
 
-    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(is_kind(kind) for is_kind in kinds)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def is_encodable(kind: Any) -> bool:
@@ -48,6 +47,30 @@ def is_encodable(kind: Any) -> bool:
 
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     return is_number(plain) or is_text(plain) or is_date(plain) or pa.types.is_boolean(plain) or pa.types.is_null(plain)
+
+
+def common_type(one: Any, other: Any) -> Any:
+    """Return a type that holds the values of two columns; None if one is numbers and the other text, say."""
+    import pyarrow as pa
+
+    one, other = (kind.value_type if pa.types.is_dictionary(kind) else kind for kind in (one, other))
+    if one == other or pa.types.is_null(other):
+        return one
+    if pa.types.is_null(one):
+        return other
+    for is_kind, wide in ((is_number, pa.float64()), (is_text, pa.large_string()), (is_date, pa.timestamp("us"))):
+        if is_kind(one) and is_kind(other):
+            return wide
+    return None
+
+
+def kind_in_words(kind: Any) -> str:
+    """Return what a column of a type holds, for a message."""
+    import pyarrow as pa
+
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    words = ((is_number, "numbers"), (is_text, "text"), (is_date, "dates"), (pa.types.is_boolean, "true and false"))
+    return next((word for is_kind, word in words if is_kind(plain)), str(plain))
 
 
 def one_array(table: Any, name: str) -> Any:
@@ -68,17 +91,33 @@ def as_numbers(column: Any, place: str) -> np.ndarray:
     import pyarrow as pa
     from pyarrow import compute
 
-    column = decoded(column)
+    if not pa.types.is_float64(column.type):
+        column = converted(decoded(column), place)
+    return np.asarray(array_of(compute.fill_null(column, np.nan) if column.null_count else column))
+
+
+def converted(column: Any, place: str) -> Any:
+    """Return a column as float64, still as an Arrow array."""
+    import pyarrow as pa
+    from pyarrow import compute
+
     if is_text(column.type):
         column = compute.utf8_trim_whitespace(column)
         column = compute.if_else(compute.is_in(column, pa.array(MISSING, column.type)), None, column)
     try:
-        column = column.cast(pa.float64(), safe=False)
+        return column.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(
             f"{place} holds {first_not_number(column)}, and it was a column of numbers: correct it"
         ) from error
-    return np.asarray(array_of(compute.fill_null(column, np.nan) if column.null_count else column))
+
+
+def check_not_infinite(values: np.ndarray, place: str, first: int) -> None:
+    """Raise if a number is infinite; `first` is the number of the first row."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = first + int(np.argmax(infinite))
+        raise DataError(f"{place}, row {row:,} (counted from 0) is infinite: correct it")
 
 
 def first_not_number(column: Any) -> str:

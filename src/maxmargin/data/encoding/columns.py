@@ -15,12 +15,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin.data.encoding.arrow_columns import as_numbers, as_text, bytes_of
-from maxmargin.data.encoding.dates import days_of, hours_of, months_of, seconds_of, weekdays_of
+from maxmargin.data.encoding.arrow_columns import as_numbers, as_text, bytes_of, check_not_infinite, is_text
+from maxmargin.data.encoding.dates import days_of, form_of, hours_of, months_of, seconds_of, weekdays_of
 from maxmargin.data.encoding.ngrams import hashed, weighted
 from maxmargin.data.encoding.parts import Hashed, OneHot, Part, Values
 from maxmargin.data.tables.arrays import array_of
-from maxmargin.errors import DataError
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
           "November", "December")  # fmt: skip
@@ -110,9 +109,7 @@ class Number(Column):
         """Return the number, and whether it is missing."""
         values = as_numbers(column, self.place(unseen))
         absent = np.isnan(values)
-        if np.any(np.isinf(values)):
-            row = int(np.argmax(np.isinf(values)))
-            raise DataError(f"{self.place(unseen)}, row {unseen.first + row} (counted from 0) is infinite: correct it")
+        check_not_infinite(values, self.place(unseen), unseen.first)
         values = (np.clip(values, self.low, self.high) - self.mean) / self.scale
         if absent.any():
             values[absent] = 0.0
@@ -281,8 +278,11 @@ class Date(Column):
 
     def parts(self, column: Any, at: int, unseen: Unseen) -> list[Part]:
         """Return the parts of the dates; all of them are 0 for a missing date."""
-        column = column if self.form is None else as_text(column)
-        seconds, there = seconds_of(column, self.form)
+        form = self.form
+        if is_text(column.type):
+            column = as_text(column)
+            form = form or form_of(column)
+        seconds, there = seconds_of(column, form)
         gone = np.count_nonzero(~there)
         unseen.count(unseen.values, self.name, gone - column.null_count)
         if not self.missing:

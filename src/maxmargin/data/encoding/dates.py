@@ -48,6 +48,8 @@ def seconds_of(column: Any, form: str | None) -> tuple[np.ndarray, np.ndarray]:
     import pyarrow as pa
     from pyarrow import compute
 
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.timestamp("s"))
     times = column if is_date(column.type) else parsed(column, form or ISO)
     if pa.types.is_timestamp(times.type) and times.type.tz is not None:
         times = times.cast(pa.timestamp(times.type.unit))

@@ -5,13 +5,15 @@ Columns are matched by name, in any order. A missing column is refused, an extra
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from maxmargin.data.encoding.arrow_columns import shortened
 from maxmargin.data.encoding.columns import Column, Unseen
 from maxmargin.data.encoding.parts import put_together
 from maxmargin.data.encoding.stored import column_of
@@ -60,14 +62,8 @@ class Encoder:
 
     def check(self, names: Sequence[str], place: str) -> None:
         """Raise if a column is missing in a table with these columns."""
-        there = set(names)
-        missing = [column.name for column in self.used if column.name not in there]
-        if missing:
-            extra = [name for name in names if name not in {*(one.name for one in self.columns), self.label}]
-            unknown = f"; not known are {listed(extra)}" if extra else ""
-            raise DataError(
-                f"{place}: the model was trained with {listed(missing)}, missing here{unknown}: give the same columns"
-            )
+        known = [column.name for column in self.columns]
+        check_columns([column.name for column in self.used], names, place, (*known, self.label))
 
     def apply(self, columns: Mapping[str, Any], n: int, first: int = 0, place: str = "X") -> Rows:
         """Return the rows of some Arrow columns; `first` is the number of the first row, for messages."""
@@ -79,12 +75,18 @@ class Encoder:
         ]
         return put_together(parts, n, self.d, self.dense)
 
-    def saved(self) -> dict[str, Any]:
+    def anew(self) -> Encoder:
+        """Return the same encoder, for other rows: it counts unseen values from 0."""
+        return replace(self, unseen=Unseen())
+
+    def saved(self) -> SavedEncoder:
         """Return the encoder as JSON."""
-        return {
-            "version": VERSION, "label": self.label, "dense": self.dense, "leaks": list(self.leaks),
-            "numbers": list(self.numbers), "columns": [column.saved() for column in self.columns],
-        }  # fmt: skip
+        found = SavedEncoder(
+            version=VERSION, label=self.label, dense=self.dense, leaks=list(self.leaks),
+            numbers=list(self.numbers), columns=[column.saved() for column in self.columns],
+        )  # fmt: skip
+        found.decoded = self
+        return found
 
     def note(self) -> str:
         """Return a sentence about values that the training had not seen; "" if there were none."""
@@ -92,6 +94,18 @@ class Encoder:
         told += [f"{count:,} values missing in {name!r}" for name, count in self.unseen.missing.items()]
         more = f" and {len(told) - SHOWN} more columns" if len(told) > SHOWN else ""
         return f"{', '.join(told[:SHOWN])}{more}: encoded as zeros or means" if told else ""
+
+
+class SavedEncoder(dict[str, Any]):
+    """An encoder as the JSON of a model file. It is decoded once, at the latest when it is first used."""
+
+    @cached_property
+    def decoded(self) -> Encoder:
+        """The encoder."""
+        return encoder_of(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SavedEncoder, (dict(self),)
 
 
 def encoder_of(found: Any) -> Encoder:
@@ -112,7 +126,32 @@ def encoder_of(found: Any) -> Encoder:
     return Encoder(columns, label, found["dense"], tuple(leaks or ()), tuple(numbers or ()))
 
 
+def check_columns(
+    wanted: Sequence[str], names: Sequence[str], place: str, known: Sequence[str | None] | None = None
+) -> None:
+    """Raise if a column that a model was trained with is missing in a table with these columns.
+
+    `known` are all columns that the model knows: others are named, since one of them may be misspelt.
+    """
+    there = set(names)
+    missing = [name for name in wanted if name not in there]
+    if missing:
+        others = set(wanted if known is None else known)
+        extra = [name for name in names if name not in others]
+        unknown = f"; not known are {listed(extra)}" if extra else ""
+        raise DataError(
+            f"{place}: the model was trained with {listed(missing)}, missing here{unknown}: give the same columns"
+        )
+
+
+def check_distinct(names: Sequence[str], place: str) -> None:
+    """Raise if two columns have the same name."""
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise DataError(f"{place}: two columns have the same name, {listed([twice])}: give each one of its own")
+
+
 def listed(names: Sequence[str]) -> str:
-    """Return the first few names."""
+    """Return the first few names, long ones shortened."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(map(repr, names[:SHOWN])) + more
+    return ", ".join(shortened(repr(name)) for name in names[:SHOWN]) + more

@@ -6,82 +6,59 @@ other, the pass starts anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from maxmargin.data.encoding.arrow_columns import NotNumbersError, is_encodable, one_array
-from maxmargin.data.encoding.choice import KINDS, chosen, numbers_in_text
-from maxmargin.data.encoding.columns import Column, LeftOut
-from maxmargin.data.encoding.encoder import Encoder, listed
-from maxmargin.data.encoding.leaks import tells_label
+from maxmargin.data.encoding.arrow_columns import NotNumbersError, one_array
+from maxmargin.data.encoding.choice import chosen, numbers_in_text
+from maxmargin.data.encoding.columns import LeftOut
+from maxmargin.data.encoding.encoder import Encoder, check_distinct
+from maxmargin.data.encoding.leaks import columns_with_label
+from maxmargin.data.encoding.request import Request
 from maxmargin.data.encoding.statistics import TableStatistics
 from maxmargin.data.rows import count_stored
-from maxmargin.errors import DataError, ParameterError
+from maxmargin.errors import DataError
 
 TRIED_ROWS = 1000  # rows that tell whether dense rows are smaller
 DENSE_FROM = 0.5  # part of the values that is not 0
 
-Batches = Callable[[Mapping[str, bool]], Iterable[Any]]
+Scan = Callable[[Mapping[str, bool]], TableStatistics]
 
 
-class Request(NamedTuple):
-    """What the user wants: only these columns, not these, these kinds. `label` and `weights` are no features."""
+def fit_encoder(scan: Scan, request: Request, place: str, typed: bool) -> Encoder:
+    """Return an encoder fitted to a table.
 
-    columns: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    kinds: Mapping[str, str] = {}
-    label: str | None = None
-    weights: str | None = None
-
-    def check(self, names: Sequence[str], place: str) -> None:
-        """Raise if a column that is named does not exist, or a kind is not known."""
-        for given in ((self.columns or ()), self.drop, self.kinds):
-            for name in given:
-                if name not in names:
-                    raise ParameterError(f"{place}: there is no column {name!r}: name one of {listed(list(names))}")
-        for name, kind in self.kinds.items():
-            if kind not in KINDS:
-                raise ParameterError(f"{name}={kind} is no kind of column: choose one of {', '.join(KINDS)}")
-
-    def kind_of(self, name: str) -> str | None:
-        """Return what the user wants of a column, if anything."""
-        left_out = name in self.drop or (self.columns is not None and name not in self.columns)
-        return "drop" if left_out else self.kinds.get(name)
-
-
-def fit_encoder(batches: Batches, request: Request, place: str) -> Encoder:
-    """Return an encoder fitted to the batches of a table.
-
-    `batches` takes the columns that are known to be numbers, or not, and may raise `NotNumbersError`.
+    `scan` returns the statistics of the table. It takes the columns that are known to be numbers, or not, and may
+    raise `NotNumbersError`. If the columns are `typed`, text of digits stays text.
     """
     types: dict[str, bool] = {name: kind == "number" for name, kind in request.kinds.items() if kind != "drop"}
     while True:
         try:
-            statistics = statistics_of(batches(types), request, place)
+            statistics = scan(types)
         except NotNumbersError as error:
             if types.get(error.column):
                 raise DataError(f"{place}: column {error.column!r} is no number, but {error.value!r}") from error
             types[error.column] = False
             continue
-        numbers = [name for name in statistics.columns if name not in types and numbers_in_text(statistics, name)]
+        if not statistics.rows:
+            raise DataError(f"{place}: no rows")
+        unknown = [] if typed else [name for name in statistics.columns if name not in types]
+        numbers = [name for name in unknown if numbers_in_text(statistics, name)]
         if not numbers:
             return encoder_from(statistics, request, place)
         types.update(dict.fromkeys(numbers, True))
 
 
-def statistics_of(batches: Iterable[Any], request: Request, place: str) -> TableStatistics:
-    """Return the statistics of the batches."""
-    found = TableStatistics()
+def statistics_of(batches: Iterable[Any], request: Request, place: str, part: int = 0) -> TableStatistics:
+    """Return the statistics of the batches of one part of a table."""
+    found = TableStatistics(part, place)
     for batch in batches:
         names = batch.schema.names
         if not found.rows:
-            if len(set(names)) < len(names):
-                raise DataError(f"{place}: two columns have the same name: give each one of its own")
+            check_distinct(names, place)
             request.check(names, place)
         not_used = {request.label, request.weights, *(name for name in names if request.kind_of(name) == "drop")}
-        found.add(batch, place, not_used)
-    if not found.rows:
-        raise DataError(f"{place}: no rows")
+        found.add(batch, not_used)
     return found
 
 
@@ -102,20 +79,10 @@ def encoder_from(statistics: TableStatistics, request: Request, place: str) -> E
     some = sample.slice(0, TRIED_ROWS).combine_chunks()
     tried = encoder.apply({name: one_array(some, name) for name in some.schema.names}, some.num_rows, 0, place)
     width = count_stored(tried) / max(some.num_rows, 1)
-    dense, leaks = width > DENSE_FROM * encoder.d, leaks_in(columns, sample, request.label)
+    dense, leaks = width > DENSE_FROM * encoder.d, columns_with_label(columns, sample, request.label)
     return Encoder(columns, request.label, dense, leaks, numbers_of(statistics), width * statistics.rows)
 
 
 def numbers_of(statistics: TableStatistics) -> list[str]:
     """Return the columns that were read as numbers."""
     return [name for name, column in statistics.columns.items() if column.numbers]
-
-
-def leaks_in(columns: Sequence[Column], sample: Any, label: str | None) -> list[str]:
-    """Return the columns that alone tell the label."""
-    if label is None or label not in sample.schema.names:
-        return []
-    labels = one_array(sample, label)
-    if labels.null_count or not is_encodable(labels.type):
-        return []  # the code that reads the labels will report the error
-    return [column.name for column in columns if tells_label(column, one_array(sample, column.name), labels)]

@@ -7,14 +7,15 @@ from typing import Any
 
 from maxmargin.data.collect import stacked
 from maxmargin.data.encoding.arrow_columns import one_array
-from maxmargin.data.encoding.encoder import Encoder
-from maxmargin.data.encoding.fit import Request, fit_encoder
+from maxmargin.data.encoding.encoder import Encoder, check_distinct
+from maxmargin.data.encoding.fit import encoder_from, statistics_of
+from maxmargin.data.encoding.request import Request
+from maxmargin.data.encoding.statistics import LABEL, TableStatistics
 from maxmargin.data.frames import is_frame, named_frame
 from maxmargin.data.rows import Rows
 from maxmargin.errors import DataError
 
 ROWS_AT_ONCE = 1 << 16
-LABEL = "\x00label"  # name of the labels beside a data frame
 
 
 def is_table(X: Any) -> bool:
@@ -28,8 +29,7 @@ def arrow_table(X: Any, name: str = "X") -> Any:
 
     frame = named_frame(X, name)
     names = [str(column) for column in frame.columns]
-    if len(set(names)) < len(names):
-        raise DataError(f"{name}: two columns have the same name: give each one of its own")
+    check_distinct(names, name)
     arrays = []
     for column, shown in zip(frame.iter_columns(), names, strict=True):
         try:
@@ -42,14 +42,26 @@ def arrow_table(X: Any, name: str = "X") -> Any:
 
 def fit_to_frame(X: Any, y: Any, request: Request) -> Encoder:
     """Return an encoder fitted to a data frame; `y` are the labels beside it."""
-    table = arrow_table(X)
-    if table.num_rows == 0:
+    statistics = frame_statistics(X, y, request, "X")
+    if statistics.rows == 0:
         raise DataError("X has 0 rows: there is nothing to train on")
+    return encoder_beside_labels(statistics, request)
+
+
+def frame_statistics(X: Any, y: Any, request: Request, place: str, part: int = 0) -> TableStatistics:
+    """Return the statistics of a data frame, or of part of one; `y` are the labels beside it."""
+    import pyarrow as pa
+
+    table = arrow_table(X, place)
     labels = labels_of(y, table.num_rows)
-    if labels is not None and request.label is None:
-        table, request = table.append_column(LABEL, labels), request._replace(label=LABEL)
-    encoder = fit_encoder(lambda numbers: table.to_batches(max_chunksize=ROWS_AT_ONCE), request, "X")
-    return replace(encoder, label=None) if request.label == LABEL else encoder
+    table = table.append_column(LABEL, pa.nulls(table.num_rows) if labels is None else labels)
+    batches = table.to_batches(max_chunksize=ROWS_AT_ONCE)
+    return statistics_of(batches, request._replace(label=LABEL), place, part)
+
+
+def encoder_beside_labels(statistics: TableStatistics, request: Request) -> Encoder:
+    """Return the encoder of data frames that have their labels beside them."""
+    return replace(encoder_from(statistics, request._replace(label=LABEL), "X"), label=None)
 
 
 def labels_of(y: Any, n: int) -> Any:

@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.data.encoding.arrow_columns import as_numbers, as_text
+from maxmargin.data.encoding.arrow_columns import as_numbers, as_text, is_encodable, one_array
 from maxmargin.data.encoding.columns import Category, Column, Number
 from maxmargin.data.tables.arrays import array_of
 
 LEAST_ROWS = 50
+LEAST_OTHERS = 5  # rows without the most frequent label: one or two are told apart by chance, in some column of many
 ALL_BUT = 0.005  # errors of a column that tells the label, relative to those of the most frequent label
 STRAIGHT = 0.9995  # correlation with a target
 MANY_LABELS = 20
 
 
-def tells_label(column: Column, values: Any, labels: Any) -> bool:
+class Labels(NamedTuple):
+    """The labels of a sample: the column, the number of each label, and how many labels there are."""
+
+    column: Any
+    codes: np.ndarray
+    many: int
+
+
+def columns_with_label(columns: Sequence[Column], sample: Any, label: str | None) -> list[str]:
+    """Return the columns of a sample that alone tell the label, or nothing if some labels are missing."""
+    if label is None or label not in sample.schema.names or sample.num_rows < LEAST_ROWS:
+        return []
+    column = one_array(sample, label)
+    if column.null_count or not is_encodable(column.type):
+        return []  # the code that reads the labels will report the error
+    labels = Labels(column, *codes_of(column))
+    return [one.name for one in columns if tells_label(one, sample, labels)]
+
+
+def tells_label(column: Column, sample: Any, labels: Labels) -> bool:
     """Whether a column alone predicts the labels, nearly without errors, on the rows of a sample."""
-    if len(labels) < LEAST_ROWS or not isinstance(column, (Number, Category)):
+    if not isinstance(column, (Number, Category)):
         return False
-    codes, count = codes_of(labels)
-    if count > MANY_LABELS:
-        return isinstance(column, Number) and follows(as_numbers(values, column.name), labels)
-    least = len(codes) - np.max(np.bincount(codes))
-    wrong = errors_of(column, values, codes, count)
-    return bool(least > 0 and wrong <= ALL_BUT * least)
+    values = one_array(sample, column.name)
+    if labels.many > MANY_LABELS:
+        return isinstance(column, Number) and follows(as_numbers(values, column.name), labels.column)
+    least = len(labels.codes) - np.max(np.bincount(labels.codes))
+    wrong = errors_of(column, values, labels.codes, labels.many)
+    return bool(least >= LEAST_OTHERS and wrong <= ALL_BUT * least)
 
 
 def errors_of(column: Column, values: Any, codes: np.ndarray, count: int) -> int:

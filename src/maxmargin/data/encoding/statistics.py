@@ -1,47 +1,78 @@
 """Statistics of a table in one pass: missing values, distinct values, ranges, and a sample of the rows.
 
 Counts are exact. The sample is drawn from all rows alike, whatever the size of the batches: each row gets a random
-number, and those with the smallest ones stay. Statistics of several parts of a table can be merged.
+number, and those with the smallest ones stay. Statistics of several parts of a table can be merged in any order: each
+part has a number, and random numbers of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from maxmargin.data.encoding.arrow_columns import as_numbers, as_text, decoded, is_encodable, is_number
+from maxmargin.data.encoding.arrow_columns import (
+    as_numbers,
+    as_text,
+    check_not_infinite,
+    common_type,
+    decoded,
+    is_encodable,
+    is_number,
+    kind_in_words,
+)
+from maxmargin.data.encoding.encoder import listed
+from maxmargin.errors import DataError
 
+LABEL = "\x00label"  # name of the labels beside a data frame
 SAMPLED_ROWS = 20_000
 SAMPLED_BYTES = 1 << 26  # the sample is smaller if its rows are long
+LONGEST_VALUE = 1000  # bytes of a value that is counted: longer ones are no categories
 MOST_VALUES = 1000  # distinct values that are counted: of more, a column is no category
 
 
 @dataclass
 class ColumnStatistics:
-    """The statistics of one column; `counts` are those of its values, None if they are numbers or too many."""
+    """The statistics of one column; `counts` are those of its values, None if they are numbers or too many.
+
+    `numbers` is None until a value is seen in a column whose type holds nothing but missing values.
+    """
 
     name: str
-    numbers: bool
+    numbers: bool | None = None
     missing: int = 0
     counts: dict[str, int] | None = field(default_factory=dict)
     least: float = np.inf
     most: float = -np.inf
     zeros: int = 0
 
-    def add(self, column: Any, place: str) -> None:
-        """Add the values of one batch; of lists and structures, nothing."""
+    def add(self, column: Any, place: str, first: int) -> None:
+        """Add the values of one batch, whose first row has the number `first`; of lists and structures, nothing."""
+        import pyarrow as pa
+
         if not is_encodable(column.type):
             return
+        if pa.types.is_null(column.type):
+            self.missing += len(column)
+            return
+        if self.numbers is None:
+            self.numbers = is_number(decoded(column).type)
         if self.numbers:
-            self.add_numbers(as_numbers(column, f"{place}: column {self.name!r}"))
+            values = as_numbers(column, f"{place}: column {self.name!r}")
+            finite = np.isfinite(values)
+            if not finite.all():
+                check_not_infinite(values, f"{place}: column {self.name!r}", first)
+                self.missing += len(values)
+                values = values[finite]
+                self.missing -= len(values)
+            self.add_numbers(values)
             return
         texts = as_text(column)
         self.missing += texts.null_count
         if self.counts is not None:
-            for pair in texts.value_counts():
+            for pair in short(texts).value_counts():
                 value = pair["values"].as_py()
                 if value is not None:
                     self.counts[value] = self.counts.get(value, 0) + pair["counts"].as_py()
@@ -50,16 +81,15 @@ class ColumnStatistics:
                         break
 
     def add_numbers(self, values: np.ndarray) -> None:
-        """Add numbers; NaN is missing."""
-        missing = int(np.count_nonzero(np.isnan(values)))
-        self.missing += missing
-        if missing < len(values):
-            self.least = min(self.least, float(np.nanmin(values)))
-            self.most = max(self.most, float(np.nanmax(values)))
-            self.zeros += int(np.count_nonzero(values == 0.0))
+        """Add finite numbers."""
+        if len(values):
+            self.least = min(self.least, float(values.min()))
+            self.most = max(self.most, float(values.max()))
+            self.zeros += len(values) - int(np.count_nonzero(values))
 
     def merge(self, other: ColumnStatistics) -> None:
         """Add the statistics of another part of the table."""
+        self.numbers = other.numbers if self.numbers is None else self.numbers
         self.missing, self.zeros = self.missing + other.missing, self.zeros + other.zeros
         self.least, self.most = min(self.least, other.least), max(self.most, other.most)
         if self.counts is not None and other.counts is not None:
@@ -69,11 +99,20 @@ class ColumnStatistics:
             self.counts = None
 
 
+def short(texts: Any) -> Any:
+    """Return the texts without those that are too long for a category."""
+    from pyarrow import compute
+
+    fits = compute.less_equal(compute.binary_length(texts), LONGEST_VALUE)
+    return texts if compute.all(fits).as_py() else texts.filter(fits)
+
+
 @dataclass
 class TableStatistics:
-    """The statistics of a table. `part` distinguishes the parts of one table."""
+    """The statistics of a table. `part` is the number of this part of it, `place` its name in messages."""
 
     part: int = 0
+    place: str = "X"
     rows: int = 0
     columns: dict[str, ColumnStatistics] = field(default_factory=dict)
     keys: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -83,13 +122,13 @@ class TableStatistics:
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng([self.part, 2026])
 
-    def add(self, batch: Any, place: str, skipped: Iterable[str] = ()) -> None:
+    def add(self, batch: Any, skipped: Iterable[str] = ()) -> None:
         """Add one batch of the table; columns that are `skipped` are in the sample only."""
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if name not in skipped:
                 if name not in self.columns:
-                    self.columns[name] = ColumnStatistics(name, is_number(decoded(column).type))
-                self.columns[name].add(column, place)
+                    self.columns[name] = ColumnStatistics(name)
+                self.columns[name].add(column, self.place, self.rows)
         self.rows += batch.num_rows
         self.draw(batch)
 
@@ -117,13 +156,54 @@ class TableStatistics:
             self.sample, self.keys = self.sample.take(np.arange(self.size)), self.keys[: self.size]
 
     def merge(self, other: TableStatistics) -> None:
-        """Add the statistics of another part of the table."""
+        """Add the statistics of another part of the table; raise if its columns are different ones."""
+        if not other.rows:
+            return
+        if self.rows:
+            mine, theirs = alike(self, other)
+        else:
+            mine, theirs, self.place = None, other.sample, other.place
         self.rows += other.rows
         for name, column in other.columns.items():
-            if name in self.columns:
-                self.columns[name].merge(column)
-            else:
-                self.columns[name] = column
-        self.size = min(self.size, other.size)
-        if other.sample is not None:
-            self.keep(other.sample, other.keys)
+            self.columns.setdefault(name, ColumnStatistics(name)).merge(column)
+        self.size, self.sample = min(self.size, other.size), mine
+        self.keep(theirs, other.keys)
+
+    def copy(self) -> TableStatistics:
+        """Return statistics that can be merged into, while these stay as they are."""
+        columns = {
+            name: replace(one, counts=None if one.counts is None else dict(one.counts))
+            for name, one in self.columns.items()
+        }
+        return replace(self, columns=columns)
+
+
+def alike(one: TableStatistics, other: TableStatistics) -> tuple[Any, Any]:
+    """Return the samples of two parts of a table with the same types; raise if their columns are different ones."""
+    names, there = one.sample.schema.names, other.sample.schema.names
+    missing, extra = [name for name in names if name not in there], [name for name in there if name not in names]
+    if missing or extra:
+        said = f"it lacks {listed(missing)}" if missing else f"it has {listed(extra)} besides"
+        raise DataError(f"{other.place}: its columns are not those of {one.place}: {said}: give all the same columns")
+    kinds = []
+    for name in names:
+        own, theirs = one.sample.schema.field(name).type, other.sample.schema.field(name).type
+        kinds.append(common_type(own, theirs))
+        if kinds[-1] is None:
+            shown = "y" if name == LABEL else f"column {name!r}"
+            raise DataError(
+                f"{other.place}: {shown} holds {kind_in_words(theirs)}, and {kind_in_words(own)} in {one.place}: "
+                "make it one of them"
+            )
+    return as_types(one.sample, names, kinds), as_types(other.sample, names, kinds)
+
+
+def as_types(table: Any, names: list[str], kinds: list[Any]) -> Any:
+    """Return the columns of a table, in this order and as these types."""
+    import pyarrow as pa
+
+    columns = [table.column(name) for name in names]
+    return pa.table(
+        [column if column.type == kind else column.cast(kind) for column, kind in zip(columns, kinds, strict=True)],
+        names=names,
+    )

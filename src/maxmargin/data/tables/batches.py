@@ -14,6 +14,7 @@ from typing import Any
 from maxmargin.errors import DataError, FileError
 from maxmargin.system.budget import shown_size
 
+LONGEST_LABEL = 1 << 16  # bytes
 LONGEST_REASON = 200  # most characters of an error message that are shown
 
 
@@ -66,6 +67,22 @@ def check_label_type(kind: Any, path: Path, name: str) -> None:
     )  # fmt: skip
     if not any(is_kind(plain) for is_kind in kinds):
         raise DataError(f"{path}: column {name!r} is {shown(kind)}: labels are numbers or text")
+
+
+def check_label_lengths(column: Any, path: Path, name: str, first: int) -> None:
+    """Raise if a label is very long: an array of labels gives each one the memory of the longest."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    texts = column.dictionary if pa.types.is_dictionary(column.type) else column
+    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+        return
+    longest = compute.max(compute.binary_length(texts)).as_py() or 0
+    if longest > LONGEST_LABEL:
+        raise DataError(
+            f"{path}: column {name!r} holds a text of {longest:,} bytes between the rows {first:,} and "
+            f"{first + len(column) - 1:,}: labels have at most {LONGEST_LABEL:,} bytes"
+        )
 
 
 def check_number_type(kind: Any, path: Path, name: str) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from maxmargin.data.encoding.arrow_columns import MISSING, NotNumbersError, is_number
-from maxmargin.data.tables.csv_dialect import Dialect, compression_of, dialect_of, opened
+from maxmargin.data.tables.beginning import compression_of, not_utf8, opened
+from maxmargin.data.tables.csv_dialect import Dialect, dialect_of
 from maxmargin.errors import DataError
 
 LEAST_BLOCK = 1 << 18  # bytes that are parsed at once
-LINES_A_BLOCK = 16  # at least, if lines are long
-CONVERSION = re.compile(r"In CSV column #(\d+): .*?invalid value '?(.*)", re.DOTALL)
-NOT_UTF8 = "invalid UTF8 data"
+LINES_A_BLOCK = 64  # at least, if lines are long
+CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?.*?invalid (?:value '?(.*)|UTF8 data)", re.DOTALL)
+NOT_UTF8 = "\ufffd"  # stands in the message for bytes that are not UTF-8
+REPEATED = "repeats the names of the columns: leave it out"
 LONG_RECORD = "straddling object"
 RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 
@@ -43,8 +46,26 @@ class CsvBatches:
             text, file = opened(self.path, self.compression)
             size = self.path.stat().st_size
             with file, self.reader(text, types) as reader:
+                first = 0
                 for batch in reader:
+                    self.check_names_once(batch, first)
+                    first += batch.num_rows
                     yield batch, min(file.tell(), size)
+
+    def check_names_once(self, batch: Any, first: int) -> None:
+        """Raise if a row holds the names of the columns again: then all columns are text."""
+        from pyarrow import compute
+
+        if not self.dialect.header or any(is_number(field.type) for field in batch.schema):
+            return
+        repeated = None
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            same = compute.equal(column, name)
+            repeated = same if repeated is None else compute.and_(repeated, same)
+            if not compute.any(repeated).as_py():
+                return
+        row = compute.index(repeated, value=True).as_py()
+        raise DataError(f"{self.path}: row {first + row:,} (counted from 0) {REPEATED}")
 
     def reader(self, text: Any, types: Mapping[str, Any]) -> Any:
         """Return the reader of Arrow."""
@@ -62,44 +83,39 @@ class CsvBatches:
         parse = csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
         return csv.open_csv(text, options, parse, convert)
 
-    def refusing(self) -> Any:
-        """Return a context that turns errors of Arrow into one clear line."""
-        return Refusing(self)
-
-
-class Refusing:
-    """Turns errors of Arrow about a CSV file into errors with place, value and remedy."""
-
-    def __init__(self, file: CsvBatches) -> None:
-        self.file = file
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        """Raise another error for one of Arrow."""
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Turn errors of Arrow about the file into errors with place, value and remedy."""
         import pyarrow as pa
 
-        if isinstance(error, pa.ArrowInvalid):
-            self.explain(str(error), error)
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            found = self.explained(str(error))
+            if found is None:
+                raise
+            raise found from error
+        except UnicodeDecodeError as error:
+            raise not_utf8(self.path, "the text", f", nor {self.dialect.encoding} throughout") from error
 
-    def explain(self, text: str, error: BaseException) -> None:
-        """Raise the error that says what is wrong; leave others to the caller."""
-        path, names = self.file.path, self.file.dialect.names
+    def explained(self, text: str) -> Exception | None:
+        """Return the error that says what is wrong; None if Arrow's own must do."""
+        path, names = self.path, self.dialect.names
         if found := CONVERSION.search(text):
-            column = names[int(found[1])]
-            if NOT_UTF8 in text:
-                raise DataError(
-                    f"{path}: column {column!r} holds text that is not UTF-8: save the file as UTF-8"
-                ) from error
-            raise NotNumbersError(column, found[2].rstrip("'")) from error
+            column, value = names[int(found[1])], (found[3] or "").rstrip("'")
+            line = f"line {int(found[2]):,}" if found[2] else f"column {column!r}"
+            if found[3] is None or NOT_UTF8 in value:
+                return not_utf8(path, line)
+            if self.dialect.header and value.strip() == column:
+                return DataError(f"{path}: {line} {REPEATED}")
+            return NotNumbersError(column, value)
         if found := RAGGED.search(text):
-            line = f"line {int(found[1])}" if found[1] else "a line"
-            raise DataError(
-                f"{path}: {line} has {found[3]} fields, and the first line {found[2]}: correct it (a field with "
-                f"{self.file.dialect.separator!r} needs quotes)"
-            ) from error
+            line, counts = f"line {int(found[1]):,}" if found[1] else "a line", (int(found[3]), int(found[2]))
+            quote = "; or is a quote never closed?" if counts[0] < counts[1] else ""
+            return DataError(
+                f"{path}: {line} has {counts[0]} field{'s' * (counts[0] != 1)}, and the first line {counts[1]}: "
+                f"correct it (a field with {self.dialect.separator!r} needs quotes{quote})"
+            )
         if LONG_RECORD in text:
-            raise DataError(
-                f"{path}: a line does not end, or is very long: is a quote never closed? Or raise memory"
-            ) from error
+            return DataError(f"{path}: a line does not end, or is very long: is a quote never closed? Or raise memory")
+        return None

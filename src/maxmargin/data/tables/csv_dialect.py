@@ -8,26 +8,17 @@ names        the first line, unless it holds numbers as the second does: then c1
 
 from __future__ import annotations
 
-import bz2
-import codecs
 import csv
-import gzip
-import lzma
 import re
-import zlib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from maxmargin.errors import DataError, FileError
+from maxmargin.data.encoding.encoder import check_distinct
+from maxmargin.data.tables.beginning import LONGEST, MARKS, beginning_of, check_is_table, decoded, is_cut
+from maxmargin.errors import DataError
 
-BEGINNING = 1 << 16  # bytes that are looked at
 RECORDS = 50  # most records that are looked at
 SEPARATORS = ",;\t|"
-PACKED = {
-    b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4",
-    b"\xfd7zXZ\x00": "xz",
-}  # fmt: skip
-MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+")
 YEARS = re.compile(r"[12]\d{3}")
@@ -44,51 +35,20 @@ class Dialect(NamedTuple):
     longest: int = 0
 
 
-def compression_of(path: Path) -> str | None:
-    """Return the compression of a file by its first bytes; None if it has none."""
-    with path.open("rb") as stream:
-        head = stream.read(6)
-    return next((name for start, name in PACKED.items() if head.startswith(start)), None)
-
-
-def opened(path: Path, kind: str | None) -> tuple[Any, Any]:
-    """Return the text of a file, after decompression, and the file itself, for its position."""
-    import pyarrow as pa
-
-    if kind == "xz":
-        file = path.open("rb")
-        return pa.PythonFile(lzma.open(file), mode="r"), file
-    file = pa.OSFile(str(path))
-    return (pa.CompressedInputStream(file, kind) if kind else file), file
-
-
-def beginning_of(path: Path) -> bytes:
-    """Return the first bytes of a file after decompression; fewer if the file is damaged."""
-    kind = compression_of(path)
-    try:
-        if kind in ("gzip", "bz2", "xz"):
-            reader: Any = {"gzip": gzip, "bz2": bz2, "xz": lzma}[kind]
-            with reader.open(path) as stream:
-                return bytes(stream.read(BEGINNING))
-        text, file = opened(path, kind)
-        with file, text:
-            return bytes(text.read(BEGINNING))
-    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        raise FileError(f"{path}: cannot read: {' '.join(str(error).split())}") from error
-
-
 def dialect_of(path: Path) -> Dialect:
     """Return how a CSV file is written."""
     head = beginning_of(path)
+    check_is_table(head, path)
     encoding = next((name for mark, name in MARKS.items() if head.startswith(mark)), "utf8")
     text = decoded(head, encoding, path)
-    records = {separator: records_of(text, separator, len(head) == BEGINNING) for separator in SEPARATORS}
+    records = {separator: records_of(text, separator, is_cut(head)) for separator in SEPARATORS}
     separator = max(SEPARATORS, key=lambda one: (uniform(records[one]), len(records[one][0]) if records[one] else 0))
     found = records[separator]
     if not found:
         raise DataError(f"{path}: no rows")
     header = is_header(found)
     names = [name.strip() or f"column {k}" for k, name in enumerate(found[0], 1)] if header else []
+    check_distinct(names, str(path))
     longest = max(map(len, text.split("\n"))) * (2 if encoding == "utf-16" else 1)
     decimal = "," if separator != "," and has_decimal_commas(found[header:]) else "."
     return Dialect(
@@ -100,28 +60,18 @@ def looks_like_csv(head: bytes) -> bool:
     """Whether the first lines have the same number of fields, two or more, with some separator."""
     encoding = next((name for mark, name in MARKS.items() if head.startswith(mark)), "utf-8-sig")
     text = head.decode(encoding, errors="replace")
-    cut = len(head) >= BEGINNING
-    return any(len(found := records_of(text, one, cut)) > 1 and uniform(found) for one in SEPARATORS)
-
-
-def decoded(head: bytes, encoding: str, path: Path) -> str:
-    """Return the text of the first bytes; raise if they are in another encoding."""
-    try:
-        return codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf8" else encoding)().decode(head)
-    except UnicodeDecodeError as error:
-        line = head[: error.start].count(b"\n") + 1
-        raise DataError(
-            f"{path}: line {line} is not UTF-8 (byte {head[error.start]:#04x}): save the file as UTF-8, "
-            "with iconv -f latin1 -t utf8 for example"
-        ) from error
+    return any(len(found := records_of(text, one, is_cut(head))) > 1 and uniform(found) for one in SEPARATORS)
 
 
 def records_of(text: str, separator: str, cut: bool) -> list[list[str]]:
     """Return the first records; the last one is left out if the text is `cut` there."""
+    before = csv.field_size_limit(LONGEST)
     try:
         found = [record for record in csv.reader(text.splitlines(keepends=True), delimiter=separator) if record]
     except csv.Error:
         return []
+    finally:
+        csv.field_size_limit(before)
     return (found[:-1] if cut and len(found) > 1 else found)[:RECORDS]
 
 

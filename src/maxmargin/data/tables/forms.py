@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin.data.rows import Csr, Dense, Rows
 from maxmargin.data.source import Facts
 from maxmargin.data.tables.arrays import array_of, as_numbers, check_labels, increasing, is_list
-from maxmargin.data.tables.batches import check_label_type, check_number_type, shown
+from maxmargin.data.tables.batches import check_label_lengths, check_label_type, check_number_type, shown
 from maxmargin.data.take import first_not_finite, not_finite
 from maxmargin.errors import DataError
 
@@ -148,6 +148,7 @@ class Forms:
         if column.null_count:
             hole = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise DataError(f"{self.path}: row {first + hole} (counted from 0) has no label in column {name!r}")
+        check_label_lengths(column, self.path, name, first)
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             column = column.dictionary_encode()
         array = array_of(column)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.encoding.arrow_columns import NotNumbersError
-from maxmargin.data.encoding.encoder import Encoder, listed
+from maxmargin.data.encoding.encoder import Encoder, check_columns, check_distinct, listed
 from maxmargin.data.formats import UNPACKED, Format, How
 from maxmargin.data.rows import Rows
 from maxmargin.data.source import START, OneFile, Place, RowBlock
@@ -117,7 +117,7 @@ class TableSource(OneFile):
                 if number >= first:
                     yield batch, read
         except NotNumbersError as error:
-            remedy = "correct it" if self.encoder else "encode the table (encode='auto'), on one machine"
+            remedy = "correct it" if self.encoder else "give numbers, or train with encode='auto'"
             raise DataError(
                 f"{self.path}: column {error.column!r} holds {error.value!r}, which is not a number: {remedy}"
             ) from error
@@ -137,22 +137,33 @@ class TableSource(OneFile):
     @property
     def label_of_file(self) -> str | None:
         """The column of labels, judged by the names of the columns of the file."""
-        return self.label_among(columns_of(self.path, self.kind))
+        return self.label_among(self.names_of_file)
+
+    @cached_property
+    def names_of_file(self) -> list[str]:
+        """The names of the columns of the file."""
+        return columns_of(self.path, self.kind)
 
     def scan(self, numbers: Mapping[str, bool]) -> Iterator[Any]:
-        """Yield batches for the statistics of an encoder; `numbers` are columns of a CSV file whose type is known."""
+        """Yield batches for the statistics of an encoder; `numbers` tells which columns of a CSV file are numbers."""
         self.check()
         with refusing(self.path, self.kind):
             if self.kind == "csv":
                 label = self.label_among(self.csv.dialect.names)
-                known = self.csv.guessed() | {str(label): False} | dict(numbers)
-                yield from (batch for batch, _ in self.csv.batches(known))
+                yield from (batch for batch, _ in self.csv.batches({**numbers, str(label): False}))
             else:
                 for batch, _ in self.batches(0):
                     if (label := self.label_among(batch.schema.names)) is not None:
                         check_label_type(batch.column(label).type, self.path, label)
                     yield batch
         self.check()
+
+    def guessed(self) -> dict[str, bool]:
+        """Return which columns of a CSV file look like numbers, by its first rows; {} for other files."""
+        if self.kind != "csv":
+            return {}
+        with refusing(self.path, self.kind):
+            return self.csv.guessed()
 
     @cached_property
     def has_numbers_only(self) -> bool:
@@ -229,8 +240,7 @@ class TableSource(OneFile):
     def taken(self, batch: Any, first: int) -> tuple[Rows, np.ndarray, np.ndarray | None]:
         """Return the rows, labels and weights of a batch, whose first row has the number `first`."""
         names = batch.schema.names
-        if len(set(names)) < len(names):
-            raise DataError(f"{self.path}: two columns have the same name: give each one of its own")
+        check_distinct(names, str(self.path))
         label = self.label_among(names)
         columns = {name: batch.column(name) for name in names if name not in (label, self.weights)}
         if not columns:
@@ -243,17 +253,13 @@ class TableSource(OneFile):
 
     def rows_of(self, columns: dict[str, Any], n: int, first: int) -> Rows:
         """Return the rows of the columns of a batch: encoded, or the columns that are wanted, in their order."""
-        self.names = list(columns)
+        self.names = names = list(columns)
         encoded = is_sparse_form(columns) or is_dense_form(columns)  # by `maxmargin convert`
         if self.encoder is not None and not encoded:
-            self.encoder.check(self.names, str(self.path))
+            self.encoder.check(names, str(self.path))
             return self.encoder.apply(columns, n, first, str(self.path))
         if self.columns is not None and not encoded:
-            missing = [name for name in self.columns if name not in columns]
-            if missing:
-                raise DataError(
-                    f"{self.path}: the model was trained with {listed(missing)}, missing here: give the same columns"
-                )
+            check_columns(self.columns, names, str(self.path))
             columns = {name: columns[name] for name in self.columns}
         return self.forms.features(columns, first)
 
@@ -284,10 +290,11 @@ class TableSource(OneFile):
             return None
         if name is None or name not in names:
             said = f"no column {name!r}" if name else f"no column is called {', '.join(LABELS[:-1])} or {LABELS[-1]}"
-            listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             if self.weights is not None and name == self.weights:
                 said = f"column {name!r} holds the weights"
-            raise DataError(f"{self.path}: {said}: name the column of labels with label= (--label), one of {listed}")
+            raise DataError(
+                f"{self.path}: {said}: name the column of labels with label= (--label), one of {listed(names)}"
+            )
         return name
 
 
