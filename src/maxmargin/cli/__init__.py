@@ -68,7 +68,7 @@ def command(arguments: list[str]) -> int:
     with postponed() as signals, warnings.catch_warnings():
         warnings.simplefilter("always", CheckpointWarning)  # as an error it would lose the model
         warnings.showwarning = in_one_line
-        code = int(app(arguments, prog_name="maxmargin", standalone_mode=False) or 0)
+        code = int(app(arguments, prog_name="maxmargin", standalone_mode=False, obj=tuple(arguments)) or 0)
         ended = [number for number in signals if number != signal.SIGINT]
         signals.clear()
         return BY_SIGNAL + ended[0] if ended else code

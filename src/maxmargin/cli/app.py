@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from maxmargin.cli import convert, demo, inspect, predict, race, score, train
+from maxmargin.cli import convert, demo, inspect, predict, race, report, score, train
 
 app = typer.Typer(
     name="maxmargin",
@@ -15,7 +15,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    train.train, predict.predict, score.score, inspect.inspect, convert.convert, race.race, demo.demo,
+    train.train, predict.predict, score.score, inspect.inspect, convert.convert, race.race,
+    report.report, demo.demo,
 ):  # fmt: skip
     app.command()(command)
 

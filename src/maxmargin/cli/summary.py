@@ -18,6 +18,7 @@ from maxmargin.models.linear import LinearModel, Model
 from maxmargin.results import Result
 from maxmargin.status import Status
 
+NOT_SHOWN = ("d", "history")  # by `inspect`: what it shows as features, and what `report` draws
 SHOWN = 4  # rows of a proof that are shown for each side
 KINDS = {
     LinearModel: "linear model",
@@ -175,5 +176,5 @@ def describe_model(model: Model) -> dict[str, Any]:
         "dual": finite(model.certificate.dual),
         "relative_gap": finite(model.certificate.relative_gap),
         **shape_of(model),
-        **{name: finite(value) for name, value in model.training.items() if name != "d"},
+        **{name: finite(value) for name, value in model.training.items() if name not in NOT_SHOWN},
     }

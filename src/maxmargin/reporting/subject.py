@@ -1,0 +1,161 @@
+"""The model that a report is about: its task, its features by column, and what is known of its training."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.encoding.columns import Column
+from maxmargin.data.encoding.encoder import Encoder
+from maxmargin.data.labels import show
+from maxmargin.errors import ParameterError
+from maxmargin.models.approximate import ApproximateModel
+from maxmargin.models.input_files import task_of
+from maxmargin.models.input_rows import encoder_in
+from maxmargin.models.kernel import KernelModel
+from maxmargin.models.kernel_function import KernelFunction
+from maxmargin.models.linear import LinearModel, Model, load
+from maxmargin.reporting.facts.convergence import Curve, curves, restored
+from maxmargin.results import Result
+from maxmargin.status import Status
+
+
+@dataclass(frozen=True)
+class Group:
+    """The features of one column of the data: those from `start` to `stop`. `column` says how it was encoded."""
+
+    name: str
+    start: int
+    stop: int
+    column: Column | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A model, the result that it comes from if there is one, and a name for it."""
+
+    model: Model
+    name: str
+    result: Result | None = field(default=None, repr=False)
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """The summary of the training."""
+        return self.model.training
+
+    @property
+    def task(self) -> str:
+        """The task: classify, regress or novelty."""
+        return task_of(self.training)
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes as text; none for regression and novelty detection."""
+        return [show(label) for label in getattr(self.model, "classes", ())]
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two classes."""
+        return self.task == "classify" and len(self.classes) == 2
+
+    @property
+    def d(self) -> int:
+        """Number of features of rows before any expansion."""
+        return int(self.training.get("input_d", self.model.d))
+
+    @cached_property
+    def encoder(self) -> Encoder | None:
+        """How the columns of a table were encoded, if it was one."""
+        return encoder_in(self.training)
+
+    @cached_property
+    def feature_names(self) -> list[str]:
+        """Names of the features. Those without a name are counted from 1."""
+        if self.encoder is not None:
+            return self.encoder.names
+        known = [str(name) for name in self.training.get("columns", [])]
+        return known if len(known) == self.d else [f"feature {k + 1}" for k in range(self.d)]
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The columns of the data, each with its features."""
+        if self.encoder is None:
+            return [Group(name, k, k + 1) for k, name in enumerate(self.feature_names)]
+        starts = self.encoder.starts.tolist()
+        return [Group(one.name, at, at + one.size, one) for one, at in zip(self.encoder.used, starts, strict=False)]
+
+    @cached_property
+    def curves(self) -> list[Curve]:
+        """The course of the training."""
+        return curves(self.result.history) if self.result is not None else restored(self.training)
+
+    @property
+    def status(self) -> Status | None:
+        """How the training ended, if known."""
+        if self.result is not None:
+            return self.result.status
+        try:
+            return Status(str(self.training.get("status")))
+        except ValueError:
+            return None
+
+    @property
+    def advice(self) -> str:
+        """What the status means and what to do; "" if it is not known."""
+        if self.result is not None:
+            return self.result.advice
+        return self.status.advice if self.status is not None else ""
+
+    @cached_property
+    def weights(self) -> np.ndarray | None:
+        """The weights of the features, a row for each problem; None for a model without such weights."""
+        if "expand" in self.training:
+            return None
+        if isinstance(self.model, LinearModel):
+            return self.model.w
+        return self.weights_of_kernel()
+
+    def weights_of_kernel(self) -> np.ndarray | None:
+        """Return the weights of a model with the linear kernel, unless there is one for each pair of classes."""
+        from maxmargin.data.passes import combination
+        from maxmargin.kernels.functions import Linear
+
+        model = self.model
+        if not isinstance(model, (KernelModel, KernelFunction)) or not isinstance(model.kernel, Linear):
+            return None
+        if isinstance(model, KernelFunction):
+            return combination(model.around(model.vectors), model.d, model.coefficients)[None, :]
+        if len(model.classes) == 2:
+            return -combination(model.around(model.vectors), model.d, model.dual_coef[0])[None, :]
+        return None
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether single columns of the data can be changed: not of a kernel matrix, nor of sequences."""
+        from maxmargin.kernels.functions import Precomputed
+
+        precomputed = isinstance(getattr(self.model, "kernel", None), Precomputed)
+        return not precomputed and not str(self.training.get("expand", "")).startswith("kmers")
+
+    @property
+    def kernel(self) -> str:
+        """The kernel in words; "" for a linear model."""
+        if isinstance(self.model, LinearModel):
+            return ""
+        return self.model.approximation if isinstance(self.model, ApproximateModel) else str(self.model.kernel)
+
+
+def subject_of(given: Any) -> Subject:
+    """Return the subject for a result, a model, or the file of one."""
+    if isinstance(given, Result):
+        return Subject(given.model, "this model", given)
+    if isinstance(given, (LinearModel, KernelModel, ApproximateModel, KernelFunction)):
+        return Subject(given, "this model")
+    if not isinstance(given, (str, os.PathLike)):
+        raise ParameterError(f"report takes a result of train, a model or its file, not {type(given).__name__}")
+    return Subject(load(Path(given)), Path(given).name)
