@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.errors import ParameterError
+from maxmargin.racing.race import Race
 from maxmargin.reporting.content import Figure, Section, Text
 from maxmargin.reporting.drawing import converter, png
 from maxmargin.reporting.evidence import Evidence, gathered
@@ -20,6 +21,7 @@ from maxmargin.reporting.sections.findings import findings_section
 from maxmargin.reporting.sections.novelty import novelty_sections
 from maxmargin.reporting.sections.planes import plane_section
 from maxmargin.reporting.sections.provenance import provenance_section
+from maxmargin.reporting.sections.race import race_sections, race_verdict
 from maxmargin.reporting.sections.regression import regression_sections
 from maxmargin.reporting.sections.tuning import tuning_section
 from maxmargin.reporting.sections.verdict import certificate_section, verdict
@@ -96,7 +98,7 @@ def report(
 
     Parameters
     ----------
-    model : a `Result` of `train`, a model, or the file of one
+    model : a `Result` of `train`, a model, or the file of one; or the `Race` of `race`, which needs no rows
     X, y : rows and their labels, as for `train`: arrays, a data frame, or a file. Rows that were not used in training
         tell how good the model is. Without rows, the report is about the training only
     path : where to write the page, an HTML file that needs no network; None to write nothing
@@ -122,18 +124,27 @@ def report(
     converter()
     if path is not None:
         check_page(path, force)
-    subject = subject_of(model)
+    if isinstance(model, Race):
+        made = Report("Report on a race of solvers", race_verdict(model), race_sections(model, command))
+    else:
+        made = report_on(subject_of(model), X, y, projection, label, zero_based, threads, command)
+    if path is not None:
+        made.save(path, force)
+    return made
+
+
+def report_on(
+    subject: Subject, X: Any, y: Any, projection: Sequence[str] | None, label: str | None, zero_based: bool,
+    threads: int | None, command: str,
+) -> Report:  # fmt: skip
+    """Return the report on a model."""
     if X is None and y is not None:
         raise ParameterError("y has labels, and X no rows for them: give both, or none")
     evidence = None if X is None else gathered(subject, X, y, threads, label, zero_based)
     if projection is not None and evidence is None:
         raise ParameterError("projection needs rows to draw: give X")
-    made = Report(
-        f"Report on {subject.name}", verdict(subject, evidence), sections(subject, evidence, projection, command)
-    )
-    if path is not None:
-        made.save(path, force)
-    return made
+    found = sections(subject, evidence, projection, command)
+    return Report(f"Report on {subject.name}", verdict(subject, evidence), found)
 
 
 def sections(
@@ -153,7 +164,8 @@ def sections(
 
 
 def check_page(path: str | Path, force: bool = False) -> None:
-    """Raise if a page cannot be written to `path`, or would replace another kind of file."""
+    """Raise if a page cannot be drawn or written to `path`, or would replace another kind of file."""
+    converter()
     check_writable(path)
     check_replaces(path, "an HTML page", is_web_page, force)
 

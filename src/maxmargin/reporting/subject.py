@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -147,7 +148,14 @@ class Subject:
         """The kernel in words; "" for a linear model."""
         if isinstance(self.model, LinearModel):
             return ""
-        return self.model.approximation if isinstance(self.model, ApproximateModel) else str(self.model.kernel)
+        model = self.model
+        words = model.approximation if isinstance(model, ApproximateModel) else str(model.kernel)
+        return re.sub(r"\d+\.\d+(e[-+]?\d+)?", lambda found: f"{float(found[0]):.4g}", words)
+
+    @property
+    def value_name(self) -> str:
+        """What `decide` returns, in words."""
+        return {"regress": "prediction", "novelty": "value"}.get(self.task, "decision value")
 
 
 def subject_of(given: Any) -> Subject:

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 
 LONGEST = 40
+TINY = 1e-6
 
 
 def number(value: Any, digits: int = 4) -> str:
@@ -23,11 +24,11 @@ def number(value: Any, digits: int = 4) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Format a share of 0 to 1 as a percentage. A small one keeps two significant digits."""
+    """Format a share of 0 to 1 as a percentage. A small one keeps two digits; a tiny one is rounded up."""
     if not isfinite(share):
         return number(share)
     if 0.0 < abs(share) < 10.0 ** (-2 - digits):
-        return f"{100.0 * share:.1e}%" if abs(share) < 1e-6 else f"{100.0 * share:.2g}%"
+        return f"{100.0 * share:.2g}%" if abs(share) >= TINY else f"{100.0 * TINY:.4f}%"
     return f"{100.0 * share:.{digits}f}%"
 
 

@@ -67,7 +67,7 @@ def entry(subject: Subject, group: Group, k: int, weights: np.ndarray, effects: 
     if isinstance(encoded, Number) and k == group.start:
         return Entry(name, effects, weights / encoded.scale, f"for 1 more of {name}")
     if isinstance(encoded, Category) and encoded.is_flag:
-        return Entry(name, effects, weights, f"instead of {encoded.values[0]}")
+        return Entry(name, effects, weights, f"if it is so, instead of {encoded.values[0]}")
     if encoded is not None:
         return Entry(name, effects, weights, "if it is so")
     return Entry(name, effects, weights, "for 1 more")

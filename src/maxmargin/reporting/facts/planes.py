@@ -20,6 +20,7 @@ from maxmargin.reporting.subject import Group, Subject
 from maxmargin.reporting.words import listed
 
 STEPS = 72  # points of the grid along each axis
+ACROSS = "spread across it"
 MOST_FEATURES = 2000  # of dense rows and of the principal directions
 
 
@@ -58,15 +59,15 @@ class Map(NamedTuple):
 
 def plane_for(subject: Subject, X: np.ndarray, means: np.ndarray, projection: Sequence[str] | None) -> Plane | None:
     """Return the plane to draw, for a sample X of rows; None if there is none of use."""
-    if not subject.has_columns or subject.d > MOST_FEATURES:
+    if not subject.has_columns or not 2 <= subject.d <= MOST_FEATURES:
         return None
     if projection is not None:
         return chosen_plane(subject, means, projection)
     if subject.d == 2:
         return chosen_plane(subject, means, (subject.groups[0].name, subject.groups[-1].name))
-    if subject.d < 2:
-        return None
     weights = subject.weights
+    if subject.task == "regress" and weights is not None:
+        return None  # one straight line after the other
     if weights is not None and len(weights) == 1 and np.any(weights):
         return plane_of_weights(subject, X, means, weights[0])
     return plane_of_spread(X, means)
@@ -104,7 +105,7 @@ def plane_of_weights(subject: Subject, X: np.ndarray, means: np.ndarray, w: np.n
     moved = X - means
     across = moved - np.outer(moved @ w, u)
     note = "Across is the decision value itself; up is the direction in which rows spread most besides it."
-    return Plane(means - centre * u, u, directions(across, 1)[0], ("decision value", "spread across it"), note=note)
+    return Plane(means - centre * u, u, directions(across, 1)[0], (subject.value_name, ACROSS), note=note)
 
 
 def plane_of_spread(X: np.ndarray, means: np.ndarray) -> Plane:
@@ -126,7 +127,7 @@ def directions(X: np.ndarray, count: int) -> np.ndarray:
 
 def map_of(subject: Subject, plane: Plane, s: np.ndarray, t: np.ndarray) -> Map:
     """Return the decision values on a grid that covers the coordinates of the sample."""
-    inside = (-1.2, 1.2) if plane.names[0] == "decision value" else ()
+    inside = (-1.2, 1.2) if plane.names[1] == ACROSS else ()
     across, up = np.linspace(*window(s, inside), STEPS), np.linspace(*window(t), STEPS)
     grid = np.meshgrid(across, up)
     values = subject.model.decide(Dense(plane.rows(grid[0].ravel(), grid[1].ravel())))

@@ -41,13 +41,30 @@ def weights_figure(columns: Sequence[Column], problems: Sequence[str], across: s
     return chart([rules([0.0], dashed=False), stems, dots], height=max(len(names), 2) * ROW)
 
 
-SIGNS = ("raises the decision value", "lowers it")
+def bars(names: Sequence[str], lengths: Sequence[float], across: str) -> Spec:
+    """Return a bar for each column."""
+    rows = [{"column": name, "length": length} for name, length in zip(names, lengths, strict=True)]
+    encoding = {
+        "y": axis("column", "", "nominal", sort=list(names), axis={"labelLimit": 150, "title": None}),
+        "x": axis("length", across),
+        "tooltip": tooltip({"column": "column"}, {"length": across}),
+    }
+    mark = {"type": "bar", "color": SERIES[0], "aria": False}
+    return chart([{"mark": mark, "encoding": encoding}], rows, height=max(len(names), 2) * ROW)
+
+
+SIGNS = ("raises it", "lowers it")
 
 
 def named(columns: Sequence[Column]) -> list[str]:
     """Return short names of the columns, each different."""
+    return different([column.name for column in columns])
+
+
+def different(names: Sequence[str]) -> list[str]:
+    """Return short names, each different."""
     found: list[str] = []
-    for column in columns:
-        name = short(column.name, LONGEST)
-        found.append(name if name not in found else f"{name} ({len(found) + 1})")
+    for name in names:
+        start = short(name, LONGEST)
+        found.append(start if start not in found else f"{start} ({len(found) + 1})")
     return found

@@ -36,11 +36,10 @@ def is_wrong(subject: Subject, evidence: Evidence, row: int) -> bool:
 
 def words_of(subject: Subject) -> str:
     """Return how to read the contributions."""
-    value = {"regress": "prediction", "novelty": "value"}.get(subject.task, "decision value")
     which = " of the predicted class" if len(subject.classes) > 2 else ""
     return (
-        f"The contribution of a column is what the {value}{which} would lose if the column had its mean instead. Rows "
-        "are counted from 0. Look here for wrong labels, wrong units and missing columns."
+        f"The contribution of a column is what the {subject.value_name}{which} would lose if the column had its mean "
+        "instead. Rows are counted from 0. Look here for wrong labels, wrong units and missing columns."
     )
 
 
