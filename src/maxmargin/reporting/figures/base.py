@@ -19,7 +19,7 @@ WIDE = 30.0  # an axis is logarithmic if its largest value is more than this man
 ZOOM: Spec = {  # the wheel alone scrolls the page
     "name": "zoom",
     "bind": "scales",
-    "select": {"type": "interval", "zoom": "wheel![event.shiftKey]"},
+    "select": {"type": "interval", "zoom": "wheel![event.altKey]"},
 }
 
 

@@ -92,7 +92,7 @@ def zoom_buttons(found: Figure) -> str:
         for name, words in names.items()
     ]
     return element("div", *buttons, class_="zoom", role="group", aria_label="Zoom") + element(
-        "p", "Drag to move, turn the wheel with Shift to zoom, double-click to show all.", class_="note zoom-note"
+        "p", "Drag to move, turn the wheel with Alt to zoom, double-click to show all.", class_="note zoom-note"
     )
 
 

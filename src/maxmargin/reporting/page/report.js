@@ -25,7 +25,7 @@
     const change = { in: [middle - half / 2, middle + half / 2], out: [middle - 2 * half, middle + 2 * half],
       left: [low - half / 2, high - half / 2], right: [low + half / 2, high + half / 2] }[how];
     view.signal("zoom_" + field(name, "x"), change ? change.map(off) : null);
-    if (!change) { view.signal("zoom_" + field(name, "y"), null); }
+    view.signal("zoom_" + field(name, "y"), change ? view.scale("y").domain() : null);
     view.runAsync();
   }
 
