@@ -46,5 +46,6 @@ def standalone(spec: dict[str, Any], title: str) -> dict[str, Any]:
     """Return a specification with a title, a width and colours of its own."""
     heading = {"text": title, "color": LIGHT["ink"], "anchor": "start", "fontSize": 14}
     found: dict[str, Any] = resolved({**spec, "width": WIDTH, "title": heading}, LIGHT)
+    found["autosize"] = "pad"  # the picture may grow around its plot, where a page has a given width
     found["config"] = {**found["config"], "background": LIGHT["paper"]}
     return found

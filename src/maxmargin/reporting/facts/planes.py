@@ -19,7 +19,7 @@ from maxmargin.reporting.facts.histograms import window
 from maxmargin.reporting.subject import Group, Subject
 from maxmargin.reporting.words import listed
 
-STEPS = 72  # points of the grid along each axis
+STEPS = 96  # points of the grid along each axis
 ACROSS = "spread across it"
 MOST_FEATURES = 2000  # of dense rows and of the principal directions
 

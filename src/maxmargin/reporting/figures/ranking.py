@@ -27,7 +27,8 @@ def roc(ranked: Ranking, band: Band, chosen: Thresholds) -> Spec:
 
 def precision_recall(ranked: Ranking, band: Band, chosen: Thresholds) -> Spec:
     """Return the precision-recall curve."""
-    across, height = ranked.true / ranked.positives, ranked.true / (ranked.true + ranked.false)
+    some = ranked.true > 0  # with a recall of 0 the precision says nothing
+    across, height = (ranked.true / ranked.positives)[some], (ranked.true / (ranked.true + ranked.false))[some]
     true, false, missed = (chosen.counts[:, k] for k in range(3))
     marks = (true / (true + missed), np.divide(true, true + false, out=np.ones(len(true)), where=true + false > 0))
     share = ranked.positives / (ranked.positives + ranked.negatives)
