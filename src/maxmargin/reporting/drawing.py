@@ -6,15 +6,40 @@ to draw, because it is an extra.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from maxmargin.errors import ParameterError
+from maxmargin.reporting.content import Figure
 from maxmargin.reporting.theme import LIGHT, resolved
+from maxmargin.system.atomic_files import replacing
+from maxmargin.system.overwriting import check_replaces, is_picture
 
 WIDTH = 560  # pixels of a picture outside of a page
 SHARPNESS = 2.0  # pixels of a PNG for each one of the picture
 VEGA_LITE = "6.4"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that notebooks show."""
+
+    figure: Figure
+
+    def _repr_svg_(self) -> str:
+        """Return the picture as SVG."""
+        return svg(self.figure.spec, self.figure.title)
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write the picture as .svg or .png. Only a picture is replaced, unless `force` is true."""
+        ending = Path(path).suffix.lower()
+        if ending not in (".svg", ".png"):
+            raise ParameterError(f"{path}: a picture's name ends in .svg or .png")
+        check_replaces(path, "a picture", is_picture, force)
+        with replacing(path) as stream:
+            stream.write(png(self.figure.spec, self.figure.title) if ending == ".png" else self._repr_svg_().encode())
 
 
 def converter() -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from maxmargin.errors import ParameterError
 from maxmargin.racing.race import Race
 from maxmargin.reporting.content import Figure, Section, Text
-from maxmargin.reporting.drawing import converter, png
+from maxmargin.reporting.drawing import Picture, converter, png
 from maxmargin.reporting.evidence import Evidence, gathered
 from maxmargin.reporting.facts.tuning import tuning_of
 from maxmargin.reporting.page.page import is_web_page, page
@@ -72,6 +72,15 @@ class Report:
             with replacing(path) as stream:
                 stream.write(png(figure.spec, figure.title))
         return paths
+
+    def picture(self, name: str | None = None) -> Picture:
+        """Return a picture, which notebooks show: by its name, else the gap or the first one."""
+        known = {figure.name: figure for figure in self.figures}
+        wanted = next((one for one in ("gap-seconds", *known) if one in known), None) if name is None else name
+        if wanted not in known:
+            have = f"the report has {', '.join(known)}" if known else "the report has no pictures without rows"
+            raise ParameterError(f"picture {name!r} is not there: {have}; give rows X and labels y for more")
+        return Picture(known[wanted])
 
     def _repr_html_(self) -> str:
         """Return the verdict and where the rest is, for notebooks."""

@@ -21,6 +21,7 @@ from maxmargin.models.input_rows import encoder_in
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_function import KernelFunction
 from maxmargin.models.linear import LinearModel, Model, load
+from maxmargin.models.named_weights import feature_names, weight_rows
 from maxmargin.reporting.facts.convergence import Curve, curves, restored
 from maxmargin.results import Result
 from maxmargin.status import Status
@@ -77,10 +78,7 @@ class Subject:
     @cached_property
     def feature_names(self) -> list[str]:
         """Names of the features. Those without a name are counted from 1."""
-        if self.encoder is not None:
-            return self.encoder.names
-        known = [str(name) for name in self.training.get("columns", [])]
-        return known if len(known) == self.d else [f"feature {k + 1}" for k in range(self.d)]
+        return feature_names(self.model)
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -115,25 +113,7 @@ class Subject:
     @cached_property
     def weights(self) -> np.ndarray | None:
         """The weights of the features, a row for each problem; None for a model without such weights."""
-        if "expand" in self.training:
-            return None
-        if isinstance(self.model, LinearModel):
-            return self.model.w
-        return self.weights_of_kernel()
-
-    def weights_of_kernel(self) -> np.ndarray | None:
-        """Return the weights of a model with the linear kernel, unless there is one for each pair of classes."""
-        from maxmargin.data.passes import combination
-        from maxmargin.kernels.functions import Linear
-
-        model = self.model
-        if not isinstance(model, (KernelModel, KernelFunction)) or not isinstance(model.kernel, Linear):
-            return None
-        if isinstance(model, KernelFunction):
-            return combination(model.around(model.vectors), model.d, model.coefficients)[None, :]
-        if len(model.classes) == 2:
-            return -combination(model.around(model.vectors), model.d, model.dual_coef[0])[None, :]
-        return None
+        return weight_rows(self.model)
 
     @property
     def has_columns(self) -> bool:

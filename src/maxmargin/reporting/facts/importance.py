@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.data.encoding.columns import Category, Number
+from maxmargin.models.named_weights import unit_scales
 from maxmargin.reporting.subject import Group, Subject
 
 MOST_ENTRIES = 12  # features of one column that are shown
@@ -46,7 +47,8 @@ def importance(subject: Subject, spreads: np.ndarray | None, most: int) -> list[
     effects = weights * effect_sizes(subject, spreads)
     largest = [float(np.max(np.abs(effects[:, one.start : one.stop]), initial=0.0)) for one in subject.groups]
     order = np.argsort(-np.array(largest), kind="stable")[:most]
-    return [column(subject, subject.groups[k], weights, effects) for k in order.tolist() if largest[k] > 0.0]
+    in_units = weights / unit_scales(subject.encoder, subject.d)
+    return [column(subject, subject.groups[k], in_units, effects) for k in order.tolist() if largest[k] > 0.0]
 
 
 def effect_sizes(subject: Subject, spreads: np.ndarray | None) -> np.ndarray:
@@ -65,7 +67,7 @@ def entry(subject: Subject, group: Group, k: int, weights: np.ndarray, effects: 
     """Return one feature."""
     name, encoded = subject.feature_names[k], group.column
     if isinstance(encoded, Number) and k == group.start:
-        return Entry(name, effects, weights / encoded.scale, f"for 1 more of {name}")
+        return Entry(name, effects, weights, f"for 1 more of {name}")
     if isinstance(encoded, Category) and encoded.is_flag:
         return Entry(name, effects, weights, f"if it is so, instead of {encoded.values[0]}")
     if encoded is not None:
