@@ -207,6 +207,26 @@ def test_every_kind_of_model_has_a_report(given):
     assert maxmargin.report(maxmargin.train(X, y, **given), X, y).html()
 
 
+@pytest.mark.parametrize("estimator", [maxmargin.LinearSVC(), maxmargin.SVC()])
+def test_a_fitted_estimator_has_a_report(estimator):
+    X, y = overlapping(n=90)
+    names = np.where(y > 0, "up", "down")
+    made = maxmargin.report(estimator.fit(X, names), X, names)
+    assert f"{100 * estimator.score(X, names):.1f}% of 90 rows" in made.verdict.words
+    assert cells(made, "errors")["up"][0] == f"{np.count_nonzero(y > 0)}"
+
+
+@pytest.mark.parametrize("kind", ["libsvm", "liblinear"])
+def test_models_of_other_programs_have_a_report(kind, tmp_path):
+    X, y = overlapping(n=90)
+    model = maxmargin.train(X, y, kernel="gaussian" if kind == "libsvm" else None).model
+    {"libsvm": maxmargin.write_libsvm_model, "liblinear": maxmargin.write_liblinear_model}[kind](model, tmp_path / "m")
+    made = maxmargin.report(tmp_path / "m", X, y)
+    assert "no certificate" in made.verdict.words
+    assert any("not trained by maxmargin" in one.what for one in findings(made))
+    assert made.html()
+
+
 def test_a_precomputed_kernel_has_a_report():
     X, y = overlapping(n=60)
     K = X @ X.T

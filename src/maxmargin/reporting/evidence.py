@@ -32,6 +32,7 @@ from maxmargin.reporting.subject import Subject
 from maxmargin.system.threads import thread_count
 
 SAMPLE = 700  # rows that are drawn as points
+VALUES = 1 << 22  # most values of the sample: 32 MB
 WORST = 8  # rows that are explained
 
 
@@ -134,7 +135,7 @@ class Pass:
         self.labels: list[np.ndarray] = []
         self.hashes: list[np.ndarray] = []
         self.sums, self.squares = np.zeros(subject.d), np.zeros(subject.d)
-        self.sample, self.worst = KeptRows(SAMPLE), KeptRows(WORST)
+        self.sample, self.worst = KeptRows(sample_size(subject)), KeptRows(WORST)
         self.rng = np.random.default_rng(0)
         self.unknown: set[str] = set()
 
@@ -211,6 +212,11 @@ class Pass:
             labels if classify else np.zeros(0), np.zeros(0) if classify else labels, sorted(self.unknown),
             means, spreads, repeats(np.concatenate(self.hashes), labels), self.sample, self.worst, is_training, note,
         )  # fmt: skip
+
+
+def sample_size(subject: Subject) -> int:
+    """Return how many rows to keep as a sample: fewer of wide rows."""
+    return int(min(max(VALUES // max(subject.d, 1), WORST), SAMPLE))
 
 
 def class_numbers(labels: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, set[str]]:

@@ -107,7 +107,7 @@ def report(
 
     Parameters
     ----------
-    model : a `Result` of `train`, a model, or the file of one; or the `Race` of `race`, which needs no rows
+    model : a `Result` of `train`, a model, the file of one, a fitted estimator, or a `Race`, which needs no rows
     X, y : rows and their labels, as for `train`: arrays, a data frame, or a file. Rows that were not used in training
         tell how good the model is. Without rows, the report is about the training only
     path : where to write the page, an HTML file that needs no network; None to write nothing

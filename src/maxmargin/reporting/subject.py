@@ -140,6 +140,7 @@ class Subject:
 
 def subject_of(given: Any) -> Subject:
     """Return the subject for a result, a model, or the file of one."""
+    given = getattr(given, "result_", given)  # of a fitted estimator
     if isinstance(given, Result):
         return Subject(given.model, "this model", given)
     if isinstance(given, (LinearModel, KernelModel, ApproximateModel, KernelFunction)):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.data.rows import Dense, Rows, count_columns, count_rows
+from maxmargin.data.rows import Dense, Rows, count_columns, count_rows, part_of_rows, row_length
 
 VALUES_AT_ONCE = 1 << 20
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, the multiplier of Fibonacci hashing
@@ -28,10 +28,15 @@ def row_hashes(rows: Rows) -> np.ndarray:
     """Return the hash of each row."""
     salts = np.random.default_rng(0).integers(1, 2**63, size=count_columns(rows), dtype=np.uint64) * np.uint64(2)
     salts += np.uint64(1)
+    n, step = count_rows(rows), max(1, int(VALUES_AT_ONCE / max(row_length(rows), 1.0)))
+    parts = [of_some(part_of_rows(rows, start, min(start + step, n)), salts) for start in range(0, n, step)]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
+
+
+def of_some(rows: Rows, salts: np.ndarray) -> np.ndarray:
+    """Return the hashes of so many rows that their values fit well into memory once more."""
     if isinstance(rows, Dense):
-        step = max(1, VALUES_AT_ONCE // max(count_columns(rows), 1))
-        parts = [hashed(rows.values[k : k + step], salts).sum(axis=1) for k in range(0, count_rows(rows), step)]
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
+        return np.asarray(hashed(rows.values, salts).sum(axis=1, dtype=np.uint64))
     sums = np.append(np.uint64(0), np.cumsum(hashed(rows.values, salts[rows.indices])))
     return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
 

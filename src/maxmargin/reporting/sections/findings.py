@@ -36,6 +36,8 @@ def of_training(subject: Subject) -> Iterator[Finding]:
     gap, tol = subject.model.certificate.relative_gap, subject.training.get("tol")
     if subject.status is Status.CONVERGED:
         yield Finding(True, f"The training reached the gap that was asked for ({number(tol)}).")
+    elif subject.status is None:
+        yield Finding(None, "It is not known how the training ended: the model was not trained by maxmargin.")
     else:
         asked = f" of {number(tol)}" if isinstance(tol, float) else ""
         yield Finding(False, f"The training did not reach the gap{asked}: it is {number(gap)}.",

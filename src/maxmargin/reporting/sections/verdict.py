@@ -66,7 +66,7 @@ def certificate_words(subject: Subject) -> list[Text]:
     """Return what the certificate proves, for a reader who has never heard of duality."""
     gap = subject.model.certificate.relative_gap
     if not isfinite(gap):
-        return [Text(f"No certificate was computed, or it proves nothing. {subject.advice}".strip())]
+        return [Text(f"The model has no certificate that proves anything. {subject.advice}".strip())]
     found = [
         Text(
             "Training looks for the model with the lowest objective: a sum of its complexity and of its errors on the "
