@@ -22,7 +22,7 @@ ONLY_PYTHON = {"callback", "warm"}
 ESTIMATORS = [
     maxmargin.LinearSVC, maxmargin.SVC, maxmargin.NuSVC, maxmargin.SVR, maxmargin.NuSVR, maxmargin.OneClassSVM,
 ]  # fmt: skip
-ONLY_COMMAND = {"context", "file", "labels", "model", "quiet", "json"}
+ONLY_COMMAND = {"file", "labels", "model", "quiet", "json"}
 WRONG = {
     "task": "cluster", "nu": 2.0, "epsilon": -0.1, "class_weight": "heavy",
     "loss": "huber", "C": -1.0, "lam": -1.0, "bias": "maybe", "bias_scale": -1.0, "weights": [1.0], "expand": "poly9",

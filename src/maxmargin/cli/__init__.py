@@ -62,13 +62,14 @@ def command(arguments: list[str]) -> int:
     import warnings
 
     from maxmargin.cli.app import app
+    from maxmargin.cli.command_line import running
     from maxmargin.errors import CheckpointWarning
     from maxmargin.loop.interrupts import postponed
 
-    with postponed() as signals, warnings.catch_warnings():
+    with running(arguments), postponed() as signals, warnings.catch_warnings():
         warnings.simplefilter("always", CheckpointWarning)  # as an error it would lose the model
         warnings.showwarning = in_one_line
-        code = int(app(arguments, prog_name="maxmargin", standalone_mode=False, obj=tuple(arguments)) or 0)
+        code = int(app(arguments, prog_name="maxmargin", standalone_mode=False) or 0)
         ended = [number for number in signals if number != signal.SIGINT]
         signals.clear()
         return BY_SIGNAL + ended[0] if ended else code

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
-import typer
+_ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
 
 
-def command_line(context: typer.Context) -> str:
-    """Return the whole command, as a shell takes it; "" if the command was called in another way."""
-    return shlex.join(["maxmargin", *context.obj]) if isinstance(context.obj, tuple) else ""
+@contextmanager
+def running(arguments: Sequence[str]) -> Iterator[None]:
+    """Remember the arguments while a command runs."""
+    token = _ARGUMENTS.set(tuple(arguments))
+    try:
+        yield
+    finally:
+        _ARGUMENTS.reset(token)
+
+
+def command_line() -> str:
+    """Return the whole command, as a shell takes it; "" if a command was called as a function."""
+    arguments = _ARGUMENTS.get()
+    return shlex.join(["maxmargin", *arguments]) if arguments else ""

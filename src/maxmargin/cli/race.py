@@ -21,7 +21,6 @@ COLUMNS = 7  # largest number of gaps in the second table
 
 @takes(*(name for name in IN_A_RACE if PARAMETERS[name].option), "force", tol=1e-6, max_seconds=10.0)
 def race(
-    context: typer.Context,
     file: DataFile,
     solvers: Annotated[
         str, typer.Option(metavar="A,B,...", help="Names, with options as NAME:OPTION=VALUE, such as pegasos:batch=32.")
@@ -72,7 +71,7 @@ def race(
         if not json:
             print(f"drew {plot}")
     if report:
-        maxmargin.report(found, path=report, command=command_line(context), force=force)
+        maxmargin.report(found, path=report, command=command_line(), force=force)
         if not json:
             print(f"saved {report}")
     return STOPPED_EARLY if found.interrupted else 0

@@ -13,7 +13,6 @@ from maxmargin.cli.standard_input import saved_input
 
 @takes("threads", "zero_based", "label", "force")
 def report(
-    context: typer.Context,
     model: ModelFile,
     data: Annotated[
         Path | None,
@@ -47,7 +46,7 @@ def report(
         check_page(target, force)
         check_apart(model, *(files_of(data) if data else []), labels, target)
     columns = None if projection is None else names_in(projection)
-    made = report(model, data, labels, projection=columns, command=command_line(context), **given)
+    made = report(model, data, labels, projection=columns, command=command_line(), **given)
     if to_terminal:
         sys.stdout.write(made.html())
         return

@@ -16,7 +16,6 @@ STOPPED_EARLY = 3
 
 @takes(*(name for name, parameter in PARAMETERS.items() if parameter.option is not None))
 def train(
-    context: typer.Context,
     file: DataFile,
     labels: Labels = None,
     model: Annotated[
@@ -51,7 +50,7 @@ def train(
     given["force"] = force and checkpoint is not None
     with progress(given.get("tol", PARAMETERS["tol"].default), quiet) as show:
         result = maxmargin.train(file, labels, callback=show, **values_of(given))
-    result.model.training.update(origin_of(result, files_of(file), command_line(context)))
+    result.model.training.update(origin_of(result, files_of(file), command_line()))
     place = target if force else place_for(result.model, target)
     result.model.save(place, force)
     if place != target:

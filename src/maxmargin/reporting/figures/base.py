@@ -15,6 +15,7 @@ Spec = dict[str, Any]
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"  # names the version; nothing is fetched
 HEIGHT = 260
+LONG = 16  # letters of a name, of which two do not fit side by side on a telephone
 WIDE = 30.0  # an axis is logarithmic if its largest value is more than this many times the smallest
 ZOOM: Spec = {  # the wheel alone scrolls the page
     "name": "zoom",
@@ -50,9 +51,9 @@ def axis(field: str, title: str, kind: str = "quantitative", **more: Any) -> Spe
 
 
 def colours(field: str, domain: Sequence[str], chosen: Sequence[str] = SERIES, legend: bool = True) -> Spec:
-    """Return the encoding of a colour by name, in the order of the names."""
+    """Return the encoding of a colour by name, in the order of the names. Long names stand below one another."""
     repeated = [chosen[k % len(chosen)] for k in range(len(domain))]
-    shown = {"title": None} if legend else None
+    shown = {"title": None, "columns": 1 if max(map(len, domain), default=0) > LONG else 2} if legend else None
     return {"field": field, "type": "nominal", "scale": {"domain": list(domain), "range": repeated}, "legend": shown}
 
 

@@ -37,8 +37,8 @@ def lines(found: Sequence[Line], across: str, height: str, logarithmic: bool = F
     encoding: dict[str, Any] = {
         "x": axis("across", across, scale=x_scale, axis={"tickCount": 6}),
         "y": axis("height", height, scale=y_scale, axis={"tickCount": 6}),
-        "color": colours("line", names),
-        "strokeDash": {**colours("line", names), "scale": {"domain": names, "range": DASHES}},
+        "color": {**colours("line", names), "legend": STROKES},
+        "strokeDash": {**colours("line", names), "scale": {"domain": names, "range": DASHES}, "legend": STROKES},
         "detail": {"field": "part"},
         "tooltip": tooltip({"line": "line"}, {"across": across, "height": height}),
     }
@@ -49,6 +49,7 @@ def lines(found: Sequence[Line], across: str, height: str, logarithmic: bool = F
     return chart(marks, rows, encoding=encoding, **more)
 
 
+STROKES: Spec = {"title": None, "symbolType": "stroke"}
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3]]
 
 

@@ -47,7 +47,7 @@ def plane_figure(plane: Plane, found: Map, regions: Regions, points: Points, dom
     layers: list[Spec] = [
         {"data": {"values": cleaned(areas)}, "mark": flat,
          "encoding": {"x": x, "x2": {"field": "x2"}, "y": y, "y2": {"field": "y2"},
-                      "fill": {**colours("region", regions.names, regions.tints), "legend": below(regions.names)}}},
+                      "fill": colours("region", regions.names, regions.tints)}},
         *(level_layer(plane, found, level, x, y) for level in regions.levels),
         {"data": {"values": cleaned(point_rows(plane, points))},
          "mark": {"type": "point", "filled": True, "size": 34, "opacity": 0.85, "stroke": PAPER, "strokeWidth": 0.5,
@@ -60,14 +60,8 @@ def plane_figure(plane: Plane, found: Map, regions: Regions, points: Points, dom
     return chart(layers, height=HEIGHT)
 
 
-LONG = 16  # letters of a name, of which two do not fit side by side
 ABOVE: Spec = {"title": None, "orient": "top"}  # two legends side by side would be too wide for a telephone
 SHAPES = ["circle", "diamond", "square", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left"]
-
-
-def below(names: Sequence[str]) -> Spec:
-    """Return the legend of the regions: long names stand below one another."""
-    return {"title": None, "columns": 1 if max(map(len, names)) > LONG else 2}
 
 
 def level_layer(plane: Plane, found: Map, level: float, x: Spec, y: Spec) -> Spec:

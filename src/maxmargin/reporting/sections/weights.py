@@ -102,11 +102,14 @@ def weights_words(subject: Subject, evidence: Evidence | None, problems: Sequenc
 
 def weights_table(columns: Sequence[Column], problems: Sequence[str]) -> Table:
     """Return effects and weights in original units, one line for each feature."""
-    several = len(problems) > 1
+    several, single = (
+        len(problems) > 1,
+        all(entry.name == column.name for column in columns for entry in column.entries),
+    )
     rows = [
         (
             short(column.name),
-            short(entry.name),
+            *(() if single else (short(entry.name),)),
             *((problem,) if several else ()),
             number(float(effect)),
             number(float(weight)),
@@ -117,5 +120,12 @@ def weights_table(columns: Sequence[Column], problems: Sequence[str]) -> Table:
         for problem, effect, weight in zip(problems, entry.effects, entry.weights, strict=True)
         if np.isfinite(weight)
     ]
-    header = ("column", "feature", *(("class",) if several else ()), "effect", "weight in original units", "applies")
+    header = (
+        "column",
+        *(() if single else ("feature",)),
+        *(("class",) if several else ()),
+        "effect",
+        "weight in original units",
+        "applies",
+    )
     return Table("Weights by column", header, rows[:ROWS])
