@@ -1,12 +1,13 @@
 """`report` in Python and on the command line: what it says, what it writes, what it refuses."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 from problems import overlapping
-from subjects import table
+from subjects import NASTY, table
 
 import maxmargin
 from maxmargin.cli import run
@@ -242,3 +243,19 @@ def test_sparse_rows_with_many_columns_have_a_report():
     made = maxmargin.report(maxmargin.train(X, y), X, y)
     assert len(made.html()) < 3_000_000
     assert any("50,000 features" in one.what for one in findings(made))
+
+
+ODD = [None, "x", NASTY, -1, [1], {"a": 1}, np.inf, 1e300, 10**30]
+
+
+@pytest.mark.parametrize("key", ["task", "tol", "epochs", "nu", "epsilon", "C", "loss", "command", "versions", "data",
+                                 "status", "solver", "history", "tuning"])  # fmt: skip
+def test_what_a_model_file_says_of_itself_is_not_trusted(key):
+    X, y = overlapping(n=60)
+    models = [maxmargin.train(X, y).model, maxmargin.train(X, X[:, 0], task="regress", tol=1e-2).model]
+    for model, labels in zip(models, (y, X[:, 0]), strict=True):
+        known = dict(model.training)
+        for value in ODD:
+            model.training = {**known, key: value}
+            with suppress(FileError):  # one clear line
+                assert "<script>window.hacked" not in maxmargin.report(model, X, labels).html()

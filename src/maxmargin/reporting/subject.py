@@ -16,10 +16,9 @@ from maxmargin.data.encoding.encoder import Encoder
 from maxmargin.data.labels import show
 from maxmargin.errors import ParameterError
 from maxmargin.models.approximate import ApproximateModel
-from maxmargin.models.input_files import task_of
 from maxmargin.models.input_rows import encoder_in
 from maxmargin.models.kernel import KernelModel
-from maxmargin.models.kernel_function import KernelFunction
+from maxmargin.models.kernel_function import ONE_CLASS, KernelFunction
 from maxmargin.models.linear import LinearModel, Model, load
 from maxmargin.models.named_weights import feature_names, weight_rows
 from maxmargin.reporting.facts.convergence import Curve, curves, restored
@@ -52,8 +51,10 @@ class Subject:
 
     @property
     def task(self) -> str:
-        """The task: classify, regress or novelty."""
-        return task_of(self.training)
+        """The task: classify, regress or novelty. The form of the model decides, whatever its summary says."""
+        if not isinstance(self.model, KernelFunction):
+            return "classify"
+        return "novelty" if self.model.formulation == ONE_CLASS else "regress"
 
     @property
     def classes(self) -> list[str]:

@@ -15,6 +15,7 @@ from maxmargin.reporting.subject import Subject
 from maxmargin.reporting.theme import MUTED
 from maxmargin.reporting.words import number, percent
 
+LARGEST = 1e100  # ε that is drawn; a model file may hold any number
 CELLS = 48  # squares along each axis
 
 
@@ -96,4 +97,4 @@ def tube(subject: Subject) -> float:
     """Return the width ε of the tube."""
     width = float(getattr(subject.model, "width", 0.0))
     given = subject.training.get("epsilon", 0.0)
-    return width or (float(given) if isinstance(given, (int, float)) else 0.0)
+    return width or (float(given) if isinstance(given, (int, float)) and 0.0 <= given < LARGEST else 0.0)
