@@ -2,8 +2,11 @@
 
 import shutil
 
+import numpy as np
 import pytest
 from subjects import DRAWN
+
+import maxmargin
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -162,3 +165,23 @@ def test_the_keyboard_reaches_the_content_first(binary, opened):
         "one => !(one.ariaLabel || one.textContent || one.labels && one.labels.length)).length"
     )
     assert unnamed == 0
+
+
+def test_tables_are_stops_of_the_keyboard_only_where_they_scroll(nasty, opened):
+    for width in (1200, 390):
+        page = opened(nasty, width)
+        wrong = page.evaluate(
+            """() => [...document.querySelectorAll('.table')].filter(
+                one => (one.scrollWidth > one.clientWidth) !== (one.tabIndex === 0)).length"""
+        )
+        assert wrong == 0
+    assert page.locator(".table[role=region]").count() > 0
+
+
+def test_support_vectors_have_a_ring(browser, opened):
+    X = np.random.default_rng(2).normal(size=(150, 2))
+    y = X[:, 0] + 0.3 * X[:, 1] ** 2 > 0.4
+    result = maxmargin.train(X, y, kernel="gaussian")
+    page = opened(maxmargin.report(result, X, y))
+    rings = page.locator('#figure-boundary .mark-symbol path[stroke="var(--ink)"]').count()
+    assert rings == len(result.model.support) < 150

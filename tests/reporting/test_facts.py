@@ -8,10 +8,10 @@ from sklearn import metrics
 import maxmargin
 from maxmargin.data.take import take
 from maxmargin.errors import FileError
-from maxmargin.reporting.evidence import class_numbers, gathered, margins
 from maxmargin.reporting.facts.calibration import calibration, wilson
 from maxmargin.reporting.facts.classes import balanced_accuracy, confusion, thresholds
 from maxmargin.reporting.facts.convergence import MOST, curves, restored, stored
+from maxmargin.reporting.facts.decisions import class_numbers, margins
 from maxmargin.reporting.facts.errors import errors_of
 from maxmargin.reporting.facts.explanations import explanations
 from maxmargin.reporting.facts.histograms import BINS, histogram, window
@@ -23,6 +23,7 @@ from maxmargin.reporting.facts.row_hashes import repeats, row_hashes
 from maxmargin.reporting.facts.sensitivity import sensitivity
 from maxmargin.reporting.facts.support import is_support
 from maxmargin.reporting.facts.tuning import tuning_of
+from maxmargin.reporting.intake import gathered
 from maxmargin.reporting.subject import subject_of
 
 RNG = np.random.default_rng(7)

@@ -11,8 +11,9 @@ from maxmargin.errors import ParameterError
 from maxmargin.racing.race import Race
 from maxmargin.reporting.content import Figure, Section, Text
 from maxmargin.reporting.drawing import Picture, converter, png
-from maxmargin.reporting.evidence import Evidence, gathered
+from maxmargin.reporting.evidence import Evidence
 from maxmargin.reporting.facts.tuning import tuning_of
+from maxmargin.reporting.intake import gathered
 from maxmargin.reporting.page.page import is_web_page, page
 from maxmargin.reporting.sections.classification import classification_sections
 from maxmargin.reporting.sections.convergence import convergence_section

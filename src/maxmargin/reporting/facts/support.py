@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.reporting.evidence import Evidence, margins
+from maxmargin.reporting.evidence import Evidence
+from maxmargin.reporting.facts.decisions import margins
 from maxmargin.reporting.subject import Subject
 
 EXCEPTIONS = 0.02  # share of the rows that may disagree with the conditions of optimality

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,13 @@ class Regions(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Rows as points: coordinates, group of each (its colour), and what the tooltip says of it."""
+    """Rows as points: coordinates, group of each (its colour), its number, and whether it is a support vector."""
 
     s: np.ndarray
     t: np.ndarray
     groups: Sequence[str]
-    notes: Sequence[str]
+    numbers: np.ndarray
+    support: np.ndarray
 
 
 def plane_figure(plane: Plane, found: Map, regions: Regions, points: Points, domain: Sequence[str]) -> Spec:
@@ -50,9 +51,9 @@ def plane_figure(plane: Plane, found: Map, regions: Regions, points: Points, dom
                       "fill": colours("region", regions.names, regions.tints)}},
         *(level_layer(plane, found, level, x, y) for level in regions.levels),
         {"data": {"values": cleaned(point_rows(plane, points))},
-         "mark": {"type": "point", "filled": True, "size": 34, "opacity": 0.85, "stroke": PAPER, "strokeWidth": 0.5,
-                  "aria": False, "clip": True},
-         "encoding": {"x": x, "y": y, "color": {**colours("group", domain, SERIES), "legend": ABOVE},
+         "mark": {"type": "point", "filled": True, "size": 34, "opacity": 0.9, "aria": False, "clip": True},
+         "encoding": {"x": x, "y": y, "stroke": either(INK, PAPER), "strokeWidth": either(1.4, 0.5),
+                      "color": {**colours("group", domain, SERIES), "legend": ABOVE},
                       "shape": {"field": "group", "type": "nominal", "legend": ABOVE,
                                 "scale": {"domain": list(domain), "range": SHAPES[: len(domain)]}},
                       "tooltip": tooltip({"group": "rows", "note": "row"}, axes)}},
@@ -77,12 +78,17 @@ def level_layer(plane: Plane, found: Map, level: float, x: Spec, y: Spec) -> Spe
             "encoding": {"x": x, "x2": {"field": "x2"}, "y": y, "y2": {"field": "y2"}}}  # fmt: skip
 
 
+def either(of_support: Any, of_others: Any) -> Spec:
+    """Return a value for support vectors, and another one for other rows."""
+    return {"condition": {"test": "datum.support === 1", "value": of_support}, "value": of_others}
+
+
 def point_rows(plane: Plane, points: Points) -> list[Spec]:
     """Return the points as rows of data."""
     xs, ys = plane.shown(0, points.s), plane.shown(1, points.t)
     return [
-        {"x": x, "y": y, "group": group, "note": note}
-        for x, y, group, note in zip(xs, ys, points.groups, points.notes, strict=True)
+        {"x": x, "y": y, "group": group, "note": f"{number}{', a support vector' * own}", "support": int(own)}
+        for x, y, group, number, own in zip(xs, ys, points.groups, points.numbers, points.support.tolist(), strict=True)
     ]
 
 

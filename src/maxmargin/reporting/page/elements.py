@@ -57,7 +57,7 @@ def table(found: Table) -> str:
     body = [element("tr", element("th", text(row[0]), scope="row"), *map(cell, row[1:], kinds[1:])) for row in rows]
     shown = [element("thead", element("tr", *head))] if any(found.header) else []
     inside = element("table", element("caption", text(found.caption)), *shown, element("tbody", *body))
-    return element("div", inside, class_="table", tabindex="0", role="region", aria_label=found.caption)
+    return element("div", inside, class_="table")
 
 
 def cell(words: str, kind: str | None) -> str:

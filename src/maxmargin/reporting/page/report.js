@@ -47,6 +47,19 @@
     data.follows.forEach((name) => { if (views[name]) { views[name].signal("step", step).runAsync(); } });
   }
 
+  // A table that scrolls sideways must be reached by the keyboard; others should not be stops on the way.
+  function reach(box) {
+    const scrolls = box.scrollWidth > box.clientWidth;
+    if (!scrolls) { ["tabindex", "role", "aria-label"].forEach((name) => box.removeAttribute(name)); return; }
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", box.querySelector("caption").textContent);
+  }
+
+  const tables = Array.from(document.querySelectorAll(".table")), reachAll = () => tables.forEach(reach);
+  window.addEventListener("resize", reachAll);
+  document.querySelectorAll("details").forEach((one) => one.addEventListener("toggle", reachAll));
+  reachAll();
   const figures = Array.from(document.querySelectorAll("figure[data-figure]"));
   const ready = figures.reduce((before, figure) => before.then(() => draw(figure)), Promise.resolve());
   document.querySelectorAll("button[data-zoom]").forEach((button) => button.addEventListener("click", () =>

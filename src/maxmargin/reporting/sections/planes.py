@@ -35,9 +35,12 @@ def plane_section(subject: Subject, evidence: Evidence, projection: Sequence[str
     found = map_of(subject, plane, s, t)
     regions = regions_of(subject, found)
     groups, domain = groups_of(subject, evidence)
-    notes = [f"row {k}" + note for k, note in zip(evidence.sample.numbers, notes_of(subject, evidence), strict=True)]
-    spec = plane_figure(plane, found, regions, Points(s, t, groups, notes), domain)
-    words = f"{words_of(subject, plane, evidence)} {plane.note}".strip()
+    support = is_support(subject, evidence)
+    chosen = evidence.sample.numbers
+    marked = np.zeros(len(chosen), dtype=bool) if support is None else support[chosen]
+    spec = plane_figure(plane, found, regions, Points(s, t, groups, chosen, marked), domain)
+    rings = "Support vectors have a dark ring." if marked.any() else ""
+    words = " ".join(filter(None, [words_of(subject, plane, evidence), rings, plane.note]))
     return Section(
         "boundary", "Where is the boundary?", [Text(words), Figure("boundary", title_of(plane), words, spec)]
     )
@@ -88,12 +91,3 @@ def groups_of(subject: Subject, evidence: Evidence) -> tuple[list[str], list[str
         return ["row"] * len(chosen), ["row"]
     domain = [f"class {short(name)}" for name in subject.classes]
     return [domain[code] if code >= 0 else "another class" for code in evidence.codes[chosen]], domain
-
-
-def notes_of(subject: Subject, evidence: Evidence) -> list[str]:
-    """Return what else to say of each row of the sample."""
-    support = is_support(subject, evidence)
-    chosen = evidence.sample.numbers
-    if support is None:
-        return [""] * len(chosen)
-    return [", a support vector" if one else "" for one in support[chosen]]
