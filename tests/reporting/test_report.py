@@ -153,6 +153,17 @@ def test_a_folder_for_pictures_that_is_a_file_is_refused(here, capsys):
         maxmargin.report("data.safetensors").save_pictures("data.svm")
 
 
+def test_a_bad_folder_for_pictures_is_noticed_before_the_page_is_written(here, capsys):
+    assert "cannot make this folder" in fails(["report", "data.safetensors", "--png", "data.svm"], capsys)
+
+
+def test_a_projection_that_cannot_be_drawn_is_not_ignored():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    result = maxmargin.train(X, np.arange(100) % 10)
+    with pytest.raises(ParameterError, match="no picture of its boundary"):
+        maxmargin.report(result, X, np.arange(100) % 10, projection=("feature 1", "feature 2"))
+
+
 def test_arguments_that_do_not_fit_together_are_refused():
     X, y = overlapping(n=60)
     result = maxmargin.train(X, y)

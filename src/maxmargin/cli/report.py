@@ -16,7 +16,7 @@ def report(
     model: ModelFile,
     data: Annotated[
         Path | None,
-        typer.Argument(metavar="[DATA]", callback=saved_input, help="Rows to judge the model on, best new ones."),
+        typer.Argument(metavar="DATA", callback=saved_input, help="Rows to judge the model on, best new ones."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The HTML file to write.", show_default="MODEL.html")
@@ -37,7 +37,7 @@ def report(
     from maxmargin.cli.command_line import command_line
     from maxmargin.cli.options import names_in
     from maxmargin.data.open_source import files_of
-    from maxmargin.reporting.report import check_page, report
+    from maxmargin.reporting.report import check_folder, check_page, report
     from maxmargin.system.atomic_files import check_apart
 
     force, to_terminal = given.pop("force"), str(output) == "-"
@@ -45,6 +45,8 @@ def report(
     if not to_terminal:
         check_page(target, force)
         check_apart(model, *(files_of(data) if data else []), labels, target)
+    if png is not None:
+        check_folder(png)
     columns = None if projection is None else names_in(projection)
     made = report(model, data, labels, projection=columns, command=command_line(), **given)
     if to_terminal:

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from maxmargin.errors import ParameterError
 from maxmargin.racing.race import Race
 from maxmargin.reporting.content import Figure, Section, Text
 from maxmargin.reporting.drawing import Picture, converter, png
 from maxmargin.reporting.evidence import Evidence
+from maxmargin.reporting.facts.planes import chosen_plane
 from maxmargin.reporting.facts.tuning import tuning_of
 from maxmargin.reporting.intake import gathered
 from maxmargin.reporting.page.page import is_web_page, page
@@ -20,7 +23,7 @@ from maxmargin.reporting.sections.convergence import convergence_section
 from maxmargin.reporting.sections.explanations import explanation_section
 from maxmargin.reporting.sections.findings import findings_section
 from maxmargin.reporting.sections.novelty import novelty_sections
-from maxmargin.reporting.sections.planes import plane_section
+from maxmargin.reporting.sections.planes import has_plane, plane_section
 from maxmargin.reporting.sections.provenance import provenance_section
 from maxmargin.reporting.sections.race import race_sections, race_verdict
 from maxmargin.reporting.sections.regression import regression_sections
@@ -150,9 +153,9 @@ def report_on(
     """Return the report on a model."""
     if X is None and y is not None:
         raise ParameterError("y has labels, and X no rows for them: give both, or none")
+    if projection is not None:
+        check_projection(subject, projection, X)
     evidence = None if X is None else gathered(subject, X, y, threads, label, zero_based)
-    if projection is not None and evidence is None:
-        raise ParameterError("projection needs rows to draw: give X")
     found = sections(subject, evidence, projection, command)
     return Report(f"Report on {subject.name}", verdict(subject, evidence), found)
 
@@ -171,6 +174,15 @@ def sections(
     found += [tuning_section(tuned) if tuned else None, convergence_section(subject)]
     found.append(provenance_section(subject, command))
     return [one for one in found if one is not None]
+
+
+def check_projection(subject: Subject, projection: Sequence[str], X: Any) -> None:
+    """Raise, before all rows are read, if there will be no picture with these axes."""
+    if X is None:
+        raise ParameterError("projection needs rows to draw: give X")
+    if not has_plane(subject):
+        raise ParameterError("projection: this model has no picture of its boundary: leave it out")
+    chosen_plane(subject, np.zeros(subject.d), projection)
 
 
 def check_page(path: str | Path, force: bool = False) -> None:

@@ -59,8 +59,6 @@ class Map(NamedTuple):
 
 def plane_for(subject: Subject, X: np.ndarray, means: np.ndarray, projection: Sequence[str] | None) -> Plane | None:
     """Return the plane to draw, for a sample X of rows; None if there is none of use."""
-    if not subject.has_columns or not 2 <= subject.d <= MOST_FEATURES:
-        return None
     if projection is not None:
         return chosen_plane(subject, means, projection)
     if subject.d == 2:

@@ -10,7 +10,7 @@ import numpy as np
 from maxmargin.reporting.content import Figure, Section, Text
 from maxmargin.reporting.evidence import Evidence
 from maxmargin.reporting.facts.explanations import widened
-from maxmargin.reporting.facts.planes import Map, Plane, map_of, plane_for
+from maxmargin.reporting.facts.planes import MOST_FEATURES, Map, Plane, map_of, plane_for
 from maxmargin.reporting.facts.support import is_support
 from maxmargin.reporting.figures.planes import Points, Regions, plane_figure
 from maxmargin.reporting.subject import Subject
@@ -22,10 +22,8 @@ MOST_CLASSES = 8
 
 def plane_section(subject: Subject, evidence: Evidence, projection: Sequence[str] | None) -> Section | None:
     """Return a picture of the boundary; None if no plane shows it."""
-    if len(subject.classes) > MOST_CLASSES:
-        return None
     rows = evidence.sample.rows
-    if rows is None or subject.d > 2000:
+    if rows is None or not has_plane(subject):
         return None
     X = widened(rows, subject.d)
     plane = plane_for(subject, X, evidence.means, projection)
@@ -44,6 +42,11 @@ def plane_section(subject: Subject, evidence: Evidence, projection: Sequence[str
     return Section(
         "boundary", "Where is the boundary?", [Text(words), Figure("boundary", title_of(plane), words, spec)]
     )
+
+
+def has_plane(subject: Subject) -> bool:
+    """Whether a plane through the features can be drawn: not for one feature, for very many, or for many classes."""
+    return subject.has_columns and 2 <= subject.d <= MOST_FEATURES and len(subject.classes) <= MOST_CLASSES
 
 
 def title_of(plane: Plane) -> str:
