@@ -12,7 +12,7 @@ KINDS = ("binary", "multiclass", "regression", "novelty", "kernel", "nasty", "tr
 DRAWN = {
     "binary": {"confusion", "decision-values", "margins", "roc", "precision-recall", "calibration", "weights",
                "boundary", "objective-seconds", "gap-seconds", "objective-epochs", "gap-epochs"},
-    "multiclass": {"confusion", "margins", "weights", "boundary", "objective-seconds", "gap-epochs"},
+    "multiclass": {"confusion", "margins", "roc", "weights", "boundary", "objective-seconds", "gap-epochs"},
     "regression": {"predictions", "residuals", "residuals-over-predictions", "weights"},
     "novelty": {"values", "weights", "boundary"},
     "kernel": {"confusion", "roc", "calibration", "weights", "boundary"},

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from problems import overlapping
+from sklearn.metrics import roc_auc_score
 from subjects import NASTY, table
 
 import maxmargin
@@ -237,6 +238,16 @@ def test_models_of_other_programs_have_a_report(kind, tmp_path):
     assert "no certificate" in made.verdict.words
     assert any("not trained by maxmargin" in one.what for one in findings(made))
     assert made.html()
+
+
+def test_the_areas_of_several_classes_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 200)
+    X = rng.normal(size=(200, 2)) + np.column_stack([y == 1, y == 2])
+    model = maxmargin.train(X, y).model
+    rows = cells(maxmargin.report(model, X, y), "ranking")
+    for k, name in enumerate("012"):
+        assert float(rows[name][1]) == pytest.approx(roc_auc_score(y == k, model.decide(X)[:, k]), abs=1e-4)
 
 
 def test_a_precomputed_kernel_has_a_report():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from maxmargin.reporting.facts.calibration import Calibration
 from maxmargin.reporting.facts.classes import Thresholds
 from maxmargin.reporting.facts.ranking import Band, Ranking
-from maxmargin.reporting.figures.base import Spec, axis, chart, cleaned, tooltip
+from maxmargin.reporting.figures.base import Spec, axis, chart, cleaned, colours, tooltip
+from maxmargin.reporting.figures.lines import Line
 from maxmargin.reporting.theme import INK, MUTED, PAPER, SERIES
 
 POINTS = 250
@@ -70,6 +73,26 @@ def curve(
          "encoding": {"x": x, "y": y, "tooltip": [*told, *tooltip({}, {"threshold": "threshold"})]}},
     ]  # fmt: skip
     return chart(layers, params=[{**STEP, "value": chosen.own}])
+
+
+def several_curves(found: Sequence[Line]) -> Spec:
+    """Return the ROC curves of several classes, with the diagonal."""
+    rows = [
+        {"across": x, "height": y, "line": one.name}
+        for one in found
+        for x, y in zip(one.across.tolist(), one.height.tolist(), strict=True)
+    ]
+    titles = {"across": "false positive rate", "height": "true positive rate"}
+    place = {"x": axis("across", titles["across"], scale=UNIT), "y": axis("height", titles["height"], scale=UNIT)}
+    colour = colours("line", [one.name for one in found])
+    line: Spec = {"type": "line", "aria": False}
+    diagonal = [{"across": 0, "height": 0}, {"across": 1, "height": 1}]
+    layers: list[Spec] = [
+        {"data": {"values": diagonal}, "mark": {**line, "strokeDash": [4, 3], "color": MUTED}, "encoding": place},
+        {"data": {"values": cleaned(rows)}, "mark": {**line, "strokeWidth": 2},
+         "encoding": {**place, "color": colour, "tooltip": tooltip({"line": "class"}, titles)}},
+    ]  # fmt: skip
+    return chart(layers)
 
 
 def evenly(across: np.ndarray, height: np.ndarray) -> np.ndarray:
