@@ -41,7 +41,7 @@ def tuning():
              "dropped": ""} for C, gamma, mean in points]  # fmt: skip
     dropped = {"mean": None, "error": None, "scores": [None], "dropped": "its bound is below the best"}
     grid.append({**grid[0], "C": 100.0, **dropped})
-    return {"scoring": "accuracy", "rule": "one_standard_error", "folds": 5, "kind": "stratified", "ended": "all done",
+    return {"scoring": "accuracy", "rule": "one_standard_error", "folds": 5, "kind": "stratified", "ended": "",
             "seconds": 3.2, "chosen": [1.0, 0.1], "table": grid}  # fmt: skip
 
 

@@ -43,9 +43,9 @@ class Tuning(NamedTuple):
 
     @property
     def end_of_grid(self) -> str | None:
-        """Whether the best C is the smallest or the largest of several; None if it lies between."""
+        """Whether the best and the chosen C are the smallest or the largest of several; None if one lies between."""
         Cs = {one.C for one in self.trials}
-        if self.best is None or len(Cs) < 3:
+        if self.best is None or len(Cs) < 3 or self.best.C != self.C:
             return None
         return {max(Cs): "largest", min(Cs): "smallest"}.get(self.best.C)
 
@@ -56,7 +56,7 @@ def tuning_of(training: dict[str, Any]) -> Tuning | None:
         return None
     try:
         found = training["tuning"]
-        C, gamma = found["chosen"]
+        C, gamma = found["chosen"] or (float("nan"), None)
         trials = [trial(one) for one in found["table"]]
         return Tuning(
             str(found["scoring"]), str(found["rule"]), int(found["folds"]), str(found["kind"]), str(found["ended"]),

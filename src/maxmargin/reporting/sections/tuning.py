@@ -17,10 +17,11 @@ def tuning_section(found: Tuning) -> Section:
     """Return the tuning curve with its table."""
     gamma = "" if found.gamma is None else f" and γ = {number(found.gamma)}"
     told = f"C = {number(found.C)}{gamma} was chosen: {RULES.get(found.rule, found.rule)}."
+    ended = f"ended early ({found.ended})" if found.ended else "tried everything"
     words = (
         f"{told} Each point is the mean {found.scoring} over {found.folds} folds ({found.kind}), with its standard "
-        f"error; the dashed line is the best mean minus its error. The tuning took {number(found.seconds)} seconds and "
-        f"ended: {found.ended}."
+        f"error; the dashed line is the best mean minus its error. The search took {number(found.seconds)} seconds and "
+        f"{ended}."
     )
     rows = [
         (number(one.C), *(() if one.gamma is None else (number(one.gamma),)),
