@@ -7,7 +7,7 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 py
     $(shell $(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $(name))))
 BIN := .venv/bin
 BENCHMARKS := bench-startup bench-reading bench-certified bench-lectures bench-step_cost bench-scaling bench-choices \
-    bench-approximation bench-bias
+    bench-approximation bench-bias bench-report_pages
 
 .PHONY: demo test lint types imports tests $(BENCHMARKS) bench-linear bench-kernel bench-outofcore bench-small \
     bench-dask bench-outofcore_raw fuzz clean

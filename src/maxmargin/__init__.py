@@ -15,6 +15,9 @@ _HOMES = {
     "path": "maxmargin.regularisation_path",
     "race": "maxmargin.racing.race",
     "Race": "maxmargin.racing.race",
+    "report": "maxmargin.reporting.report",
+    "Report": "maxmargin.reporting.report",
+    "progress": "maxmargin.reporting.progress",
     "LinearModel": "maxmargin.models.linear",
     "load": "maxmargin.models.linear",
     "write_libsvm_model": "maxmargin.models.libsvm",
@@ -85,6 +88,9 @@ if TYPE_CHECKING:
     from maxmargin.racing.race import Race as Race
     from maxmargin.racing.race import race as race
     from maxmargin.regularisation_path import path as path
+    from maxmargin.reporting.progress import progress as progress
+    from maxmargin.reporting.report import Report as Report
+    from maxmargin.reporting.report import report as report
     from maxmargin.results import Result as Result
     from maxmargin.status import Status as Status
     from maxmargin.training.train import train as train

@@ -14,6 +14,7 @@ from maxmargin.data.labels import sides, signs
 from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.record import Record
 from maxmargin.models.linear import LinearModel, Model
+from maxmargin.models.notebooks import html_table, model_rows
 from maxmargin.problems.certificate import Certificate, summed
 from maxmargin.status import SEVERITY, Status
 
@@ -51,6 +52,36 @@ class Result:
         if not waiting:
             return self.status.advice
         return f"{self.status.advice} {waiting} of {len(self.parts)} classes had not begun and decide by nothing yet."
+
+    def _repr_html_(self) -> str:
+        """Return the result as a small table, for notebooks."""
+        rows = [
+            ("status", f"{self.status.value} after {self.seconds:.3g} s and {self.epochs:.3g} epochs"),
+            ("objective", f"{self.certificate.primal:.8g}, at least {self.certificate.dual:.8g}"),
+            *model_rows(self.model),
+            ("solver", f"{self.solver}: {self.why}"),
+            *([] if self.status is Status.CONVERGED else [("advice", self.advice)]),
+        ]
+        return html_table("Result", rows)
+
+    def plot(self, name: str | None = None, X: Any = None, y: Any = None) -> Any:
+        """Return a picture of the result's report (see `report`), which notebooks show.
+
+        Without a name it is the convergence of the gap or, with rows X and their labels y, the first that the report
+        has. It needs `pip install 'maxmargin[report]'`.
+        """
+        import maxmargin
+
+        return maxmargin.report(self, X, y).picture(name)
+
+    def weights(self) -> Any:
+        """Return the weights with the names of their columns, in the units of the data.
+
+        A pandas or polars frame if one of these is imported, else a list of named tuples with `column`, `feature`,
+        `label` (the class, if there are more than two), `weight` (of the feature that the model sees) and `in_units`
+        (of one unit of the column).
+        """
+        return self.model.weights()
 
 
 def joined(

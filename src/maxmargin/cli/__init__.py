@@ -67,11 +67,12 @@ def command(arguments: list[str]) -> int:
     import warnings
 
     from maxmargin.cli.app import app, options_with_values
+    from maxmargin.cli.command_line import running
     from maxmargin.cli.libsvm_habits import rewritten
     from maxmargin.errors import CheckpointWarning
     from maxmargin.loop.interrupts import postponed
 
-    with postponed() as signals, warnings.catch_warnings():
+    with running(arguments), postponed() as signals, warnings.catch_warnings():
         warnings.simplefilter("always", CheckpointWarning)  # as an error it would lose the model
         warnings.showwarning = in_one_line
         arguments, note = rewritten(arguments, options_with_values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from maxmargin.cli import convert, demo, inspect, predict, race, score, train, tune, versions
+from maxmargin.cli import convert, demo, inspect, predict, race, report, score, train, tune, versions
 
 app = typer.Typer(
     name="maxmargin",
@@ -14,8 +14,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    train.train, tune.tune, predict.predict, score.score, inspect.inspect, convert.convert, race.race, demo.demo,
-    versions.version,
+    train.train, tune.tune, predict.predict, score.score, inspect.inspect, convert.convert, race.race,
+    report.report, demo.demo, versions.version,
 ):  # fmt: skip
     app.command()(command)
 

@@ -32,6 +32,7 @@ def race(
     holdout: Annotated[float, typer.Option(help="Without --test, the part of the rows that is held out; or 0.")] = 0.2,
     positive: Annotated[str | None, typer.Option(help="The class that is against the rest, of several.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the curves into this file: .png, .svg, .pdf ...")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write curves and tables into this HTML file.")] = None,
     quiet: Quiet = False,
     config: Config = None,
     json: Json = False,
@@ -44,13 +45,19 @@ def race(
     import json as jsonlib
 
     import maxmargin
+    from maxmargin.cli.command_line import command_line
     from maxmargin.cli.output import printable
     from maxmargin.cli.progress import progress
     from maxmargin.cli.summary import finite
     from maxmargin.racing.plot import check_picture
+    from maxmargin.reporting.report import check_page
     from maxmargin.system.atomic_files import check_apart
 
     force = given.pop("force")
+    if report:
+        check_page(report, force)
+        check_apart(file, report)
+        check_apart(test, report)
     if plot:
         check_apart(file, plot)
         check_apart(test, plot)
@@ -68,6 +75,10 @@ def race(
         found.draw(plot, force)
         if not json:
             print(f"drew {printable(plot)}")
+    if report:
+        maxmargin.report(found, path=report, command=command_line(), force=force)
+        if not json:
+            print(f"saved {printable(report)}")
     return STOPPED_EARLY if found.interrupted else 0
 
 

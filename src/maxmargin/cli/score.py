@@ -6,8 +6,6 @@ from typing import Any
 
 from maxmargin.cli.options import DataFile, Json, Labels, ModelFile, takes
 
-TASKS = {"epsilon-SVR": "regress", "nu-SVR": "regress", "one-class": "novelty"}  # for models that do not name a task
-
 
 @takes("threads", "zero_based", "label")
 def score(model: ModelFile, file: DataFile, labels: Labels = None, json: Json = False, **given: Any) -> None:
@@ -20,11 +18,12 @@ def score(model: ModelFile, file: DataFile, labels: Labels = None, json: Json = 
 
     from maxmargin.cli.model_first import model_first
     from maxmargin.cli.reading import blocks_for
+    from maxmargin.models.input_files import task_of
     from maxmargin.models.linear import load
 
     model, file = model_first(model, file)
     loaded = load(model)
-    task = loaded.training.get("task") or TASKS.get(loaded.training.get("formulation", ""), "classify")
+    task = task_of(loaded.training)
     blocks = blocks_for(loaded, file, labels, labelled=task != "novelty", **given)
     measure = {"regress": regression, "novelty": novelty, "classify": accuracy}[task]
     figures, text = measure(loaded, blocks, given.get("threads"), str(file))

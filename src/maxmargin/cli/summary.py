@@ -18,6 +18,7 @@ from maxmargin.models.linear import LinearModel, Model
 from maxmargin.results import Result
 from maxmargin.status import Status
 
+NOT_SHOWN = ("d", "history", "scale")  # by `inspect`: what it shows as features, and what `report` draws
 SHOWN = 4  # rows of a proof that are shown for each side
 KINDS = {
     LinearModel: "linear model",
@@ -178,6 +179,6 @@ def describe_model(model: Model) -> dict[str, Any]:
         "dual": finite(model.certificate.dual),
         "relative_gap": finite(model.certificate.relative_gap),
         **shape_of(model),
-        **{name: finite(value) for name, value in model.training.items() if name not in ("d", "scale")},
+        **{name: finite(value) for name, value in model.training.items() if name not in NOT_SHOWN},
         **({"scale": "each feature by its largest absolute value"} if "scale" in model.training else {}),
     }

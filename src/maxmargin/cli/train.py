@@ -41,11 +41,13 @@ def train(
     import maxmargin
     from maxmargin.cli import complain
     from maxmargin.cli.better_model import place_for
+    from maxmargin.cli.command_line import command_line
     from maxmargin.cli.cross_validation import cross_validated
     from maxmargin.cli.output import printable, printable_lines
     from maxmargin.cli.progress import progress
     from maxmargin.cli.summary import as_json, as_words
     from maxmargin.data.open_source import files_of
+    from maxmargin.reporting.origin import origin_of
     from maxmargin.status import Status
     from maxmargin.system.atomic_files import check_apart, check_writable
     from maxmargin.system.overwriting import check_replaces_model
@@ -61,6 +63,7 @@ def train(
     given["force"] = force and checkpoint is not None
     with progress(given.get("tol", PARAMETERS["tol"].default), quiet) as show:
         result = maxmargin.train(file, labels, callback=show, **values_of(given))
+    result.model.training.update(origin_of(result, files_of(file), command_line()))
     place = target if force else place_for(result.model, target)
     result.model.save(place, force)
     if place != target:

@@ -59,6 +59,7 @@ def tune(
         float | None,
         typer.Option("--time-limit", "--max-seconds", help="Stop after this many seconds with the best so far."),
     ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a report on the search and the model: HTML.")] = None,
     quiet: Quiet = False,
     config: Config = None,
     json: Json = False,
@@ -70,10 +71,14 @@ def tune(
     it. Exit code: 0 all was tried and training converged, 1 error, 3 the search or the training ended early.
     """
     import maxmargin
+    from maxmargin.cli.command_line import command_line
+    from maxmargin.cli.output import printable, printable_lines
     from maxmargin.cli.summary import as_json, as_words, finite
     from maxmargin.cli.tuning_table import chosen_line, live_table, table_lines
     from maxmargin.data.open_source import files_of
     from maxmargin.errors import ParameterError
+    from maxmargin.reporting.origin import origin_of
+    from maxmargin.reporting.report import check_page
     from maxmargin.status import Status
     from maxmargin.system.atomic_files import check_apart, check_writable
     from maxmargin.system.overwriting import check_replaces_model
@@ -82,6 +87,9 @@ def tune(
     check_writable(target)
     check_apart(*files_of(file), labels, given.get("weights"), target)
     check_replaces_model(target, force)
+    if report:
+        check_page(report, force)
+        check_apart(*files_of(file), target, report)
     with live_table(quiet) as show:
         found = maxmargin.tune(
             file, labels, Cs=values_in(Cs, "--Cs"), gammas=values_in(gammas, "--gammas"), folds=folds, groups=groups,
@@ -89,13 +97,18 @@ def tune(
         )  # fmt: skip
     if found.result is None:
         raise ParameterError("the search ended before any fit: give it more time")
+    found.result.model.training.update(origin_of(found.result, files_of(file), command_line()))
     found.result.model.save(target, force)
     early = found.ended or found.result.status not in (Status.CONVERGED, Status.SEPARATED, Status.SETTLED)
     if json:
         print(jsonlib.dumps(finite({"tuning": found.saved(), **as_json(found.result, target)})))
     else:
-        lines = [*table_lines(found), chosen_line(found), *noted(found), as_words(found.result), f"saved {target}"]
-        print("\n".join(lines))
+        lines = [*table_lines(found), chosen_line(found), *noted(found), printable_lines(as_words(found.result))]
+        print("\n".join([*lines, f"saved {printable(target)}"]))
+    if report:
+        maxmargin.report(found.result, path=report, command=command_line(), force=force)
+        if not json:
+            print(f"saved {printable(report)}")
     return STOPPED_EARLY if early else 0
 
 

@@ -15,6 +15,7 @@ from maxmargin.kernels.feature_maps import FeatureMap, map_metadata, transform
 from maxmargin.kernels.functions import Kernel
 from maxmargin.kernels.support_vectors import Widths
 from maxmargin.models.input_rows import input_rows
+from maxmargin.models.notebooks import Shown
 from maxmargin.problems.certificate import Certificate
 from maxmargin.system.overwriting import check_replaces_model
 from maxmargin.system.tensor_file import write_tensors
@@ -28,7 +29,7 @@ FEATURES_AT_ONCE = 1 << 23  # Values of φ in memory at once during prediction: 
 
 
 @dataclass(eq=False)
-class ApproximateModel(Widths):
+class ApproximateModel(Shown, Widths):
     """A classifier with the decision function ⟨w, φ(x)⟩ + b.
 
     Parameters

@@ -24,6 +24,7 @@ from maxmargin.kernels.tiles import combination
 from maxmargin.loop.outcome import Outcome
 from maxmargin.models.file_checks import centre_in, certificate_in, training_in
 from maxmargin.models.input_rows import input_rows
+from maxmargin.models.notebooks import Shown
 from maxmargin.models.probabilities import couple, pair_probabilities
 from maxmargin.problems.certificate import Certificate, summed
 from maxmargin.system.file_checks import REAL, checked_array, row_numbers, section, short, size
@@ -36,7 +37,7 @@ AT_ONCE = 1 << 17  # kernel values of examples and support vectors that are comp
 
 
 @dataclass(eq=False)
-class KernelModel(SupportVectors):
+class KernelModel(Shown, SupportVectors):
     """A classifier that votes over pairs of classes.
 
     Parameters

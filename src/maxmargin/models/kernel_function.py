@@ -16,6 +16,7 @@ from maxmargin.kernels.tiles import combination
 from maxmargin.loop.outcome import Outcome
 from maxmargin.models.file_checks import centre_in, certificate_in, training_in
 from maxmargin.models.input_rows import input_rows
+from maxmargin.models.notebooks import Shown
 from maxmargin.problems.certificate import Certificate
 from maxmargin.system.file_checks import REAL, checked_array, real, row_numbers, section, size
 from maxmargin.system.overwriting import check_replaces_model
@@ -28,7 +29,7 @@ BOUNDARY_TOLERANCE = 1e-9  # One-class values up to this times |b| are rounding 
 
 
 @dataclass(eq=False)
-class KernelFunction(SupportVectors):
+class KernelFunction(Shown, SupportVectors):
     """A regression or one-class model with values Σ c_i K(x_i, x) + b.
 
     Parameters

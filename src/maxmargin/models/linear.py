@@ -30,6 +30,7 @@ from maxmargin.models.kernel import KernelModel, kernel_model
 from maxmargin.models.kernel_function import KIND as FUNCTION_KIND
 from maxmargin.models.kernel_function import KernelFunction, kernel_function
 from maxmargin.models.libsvm import is_libsvm_model, read_libsvm_model
+from maxmargin.models.notebooks import Shown
 from maxmargin.models.probabilities import pair_probabilities
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.losses import LOSSES, losses_with_probabilities, sigmoid
@@ -66,7 +67,7 @@ def probabilities_of(values: np.ndarray, sigmoids: np.ndarray | None = None) -> 
 
 
 @dataclass(eq=False)
-class LinearModel:
+class LinearModel(Shown):
     """A classifier with the decision function ⟨w, x⟩ + b, or ⟨w, x − centre⟩ + b if columns are far from 0.
 
     Parameters

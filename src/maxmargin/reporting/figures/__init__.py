@@ -1,0 +1,1 @@
+"""The pictures of a report, as Vega-Lite specifications."""

@@ -1,0 +1,51 @@
+"""The tuning curve: mean scores with standard errors over C, a line for each γ."""
+
+from __future__ import annotations
+
+from maxmargin.reporting.facts.tuning import Tuning
+from maxmargin.reporting.figures.base import ZOOM, Spec, axis, chart, cleaned, colours, tooltip
+from maxmargin.reporting.theme import INK, MUTED
+
+
+def tuning_figure(found: Tuning) -> Spec:
+    """Return the tuning curve; the chosen point has a ring."""
+    rows = [
+        {
+            "C": one.C,
+            "mean": one.mean,
+            "low": one.mean - one.error,
+            "high": one.mean + one.error,
+            "group": group(one.gamma),
+        }
+        for one in found.finished
+        if one.mean is not None
+    ]
+    chosen = [row for row in rows if row["C"] == found.C and row["group"] == group(found.gamma)]
+    names = list(dict.fromkeys(str(row["group"]) for row in rows))
+    x = axis("C", "C", scale={"type": "log"})
+    y = axis("mean", found.scoring, scale={"zero": False})
+    colour = colours("group", names, legend=len(names) > 1)
+    told = tooltip(
+        {"group": "γ"} if len(names) > 1 else {},
+        {"C": "C", "mean": "mean", "low": "mean − error", "high": "mean + error"},
+    )
+    data = {"values": cleaned(rows)}
+    best = found.best.mean - found.best.error if found.best is not None and found.best.mean is not None else None
+    limit: Spec = {"data": {"values": [{"at": best}] if best is not None else []},
+                   "mark": {"type": "rule", "strokeDash": [4, 3], "color": MUTED, "aria": False},
+                   "encoding": {"y": {"field": "at", "type": "quantitative"}}}  # fmt: skip
+    layers: list[Spec] = [
+        {"data": data, "mark": {"type": "rule", "aria": False, "opacity": 0.6},
+         "encoding": {"x": x, "y": axis("low", found.scoring), "y2": {"field": "high"}, "color": colour}},
+        {"data": data, "params": [ZOOM], "encoding": {"x": x, "y": y, "color": colour, "tooltip": told},
+         "mark": {"type": "line", "aria": False, "point": {"filled": True, "size": 45}}},
+        {"data": {"values": cleaned(chosen)}, "encoding": {"x": x, "y": y},
+         "mark": {"type": "point", "size": 240, "color": INK, "strokeWidth": 2, "aria": False}},
+        limit,
+    ]  # fmt: skip
+    return chart(layers)
+
+
+def group(gamma: float | None) -> str:
+    """Return the name of a line."""
+    return "" if gamma is None else f"γ = {gamma:.4g}"

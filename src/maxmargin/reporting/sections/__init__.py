@@ -1,0 +1,1 @@
+"""The sections of a report: text, tables and pictures about one subject each."""

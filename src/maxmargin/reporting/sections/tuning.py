@@ -1,0 +1,38 @@
+"""How C was chosen: the score of each value in cross-validation."""
+
+from __future__ import annotations
+
+from maxmargin.reporting.content import Figure, Part, Section, Table, Text
+from maxmargin.reporting.facts.tuning import Tuning
+from maxmargin.reporting.figures.tuning import tuning_figure
+from maxmargin.reporting.words import number
+
+RULES = {
+    "one_standard_error": "the smallest C whose mean score is within one standard error of the best",
+    "best": "the best mean score",
+}
+
+
+def tuning_section(found: Tuning) -> Section:
+    """Return the tuning curve with its table."""
+    gamma = "" if found.gamma is None else f" and γ = {number(found.gamma)}"
+    told = f"C = {number(found.C)}{gamma} was chosen: {RULES.get(found.rule, found.rule)}."
+    ended = f"ended early ({found.ended})" if found.ended else "tried everything"
+    words = (
+        f"{told} Each point is the mean {found.scoring} over {found.folds} folds ({found.kind}), with its standard "
+        f"error; the dashed line is the best mean minus its error. The search took {number(found.seconds)} seconds and "
+        f"{ended}."
+    )
+    rows = [
+        (number(one.C), *(() if one.gamma is None else (number(one.gamma),)),
+         "–" if one.mean is None else number(one.mean), number(one.error), number(one.seconds), one.dropped)
+        for one in found.trials
+    ]  # fmt: skip
+    kernel = any(one.gamma is not None for one in found.trials)
+    header = ("C", *(("γ",) if kernel else ()), f"mean {found.scoring}", "standard error", "seconds", "dropped")
+    parts: list[Part] = [Text(words)]
+    if found.finished:
+        parts.append(Figure("tuning", "Score over C", told, tuning_figure(found), zooms=True))
+    return Section(
+        "tuning", "How were the settings chosen?", [*parts, Table("All settings that were tried", header, rows)]
+    )

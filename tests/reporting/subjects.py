@@ -1,0 +1,100 @@
+"""One model of each kind with its report, for tests of the page."""
+
+import numpy as np
+import pandas as pd
+
+import maxmargin
+
+NASTY = "<script>window.hacked=1</script>\"'&</td>"
+KINDS = ("binary", "multiclass", "regression", "novelty", "kernel", "nasty", "training only", "tuned", "race")
+
+# What each report must draw.
+DRAWN = {
+    "binary": {"confusion", "decision-values", "margins", "roc", "precision-recall", "calibration", "weights",
+               "boundary", "objective-seconds", "gap-seconds", "objective-epochs", "gap-epochs"},
+    "multiclass": {"confusion", "margins", "roc", "weights", "boundary", "objective-seconds", "gap-epochs"},
+    "regression": {"predictions", "residuals", "residuals-over-predictions", "weights"},
+    "novelty": {"values", "weights", "boundary"},
+    "kernel": {"confusion", "roc", "calibration", "weights", "boundary"},
+    "nasty": {"confusion", "weights", "boundary"},
+    "training only": {"weights", "objective-seconds", "gap-seconds"},
+    "tuned": {"tuning"},
+    "race": {"above-seconds", "gap-seconds", "error-seconds", "above-epochs"},
+}  # fmt: skip
+
+
+def table(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"age": rng.normal(40, 10, n).round(), "income": rng.lognormal(8, 1, n).round(),
+                          "town": rng.choice(["Bern", "Basel", "Chur"], n)})  # fmt: skip
+    frame.loc[::17, "income"] = np.nan
+    score = (frame.age - 40) / 10 + (frame.town == "Chur") + rng.normal(size=n)
+    frame["pays"] = np.where(score > 0, "yes", "no")
+    return frame
+
+
+def tuning():
+    points = [
+        (C, gamma, 0.7 + 0.1 * k - 0.05 * j) for k, C in enumerate([0.1, 1, 10]) for j, gamma in enumerate([0.1, 1])
+    ]
+    grid = [{"C": C, "gamma": gamma, "mean": mean, "error": 0.02, "scores": [mean], "gap": 1e-5, "seconds": 0.1,
+             "dropped": ""} for C, gamma, mean in points]  # fmt: skip
+    dropped = {"mean": None, "error": None, "scores": [None], "dropped": "its bound is below the best"}
+    grid.append({**grid[0], "C": 100.0, **dropped})
+    return {"scoring": "accuracy", "rule": "one_standard_error", "folds": 5, "kind": "stratified", "ended": "",
+            "seconds": 3.2, "chosen": [1.0, 0.1], "table": grid}  # fmt: skip
+
+
+def binary(frame):
+    result = maxmargin.train(frame, label="pays", solver="dual_coordinate", tol=1e-6)
+    return maxmargin.report(result, table(seed=5))
+
+
+def training_only(frame):
+    return maxmargin.report(maxmargin.train(frame, label="pays", solver="dual_coordinate", tol=1e-6))
+
+
+def tuned(frame):
+    result = maxmargin.train(frame, label="pays")
+    result.model.training["tuning"] = tuning()
+    return maxmargin.report(result)
+
+
+def multiclass(frame):
+    result = maxmargin.train(frame.drop(columns="pays"), label="town", solver="dual_coordinate")
+    return maxmargin.report(result, frame)
+
+
+def regression(frame):
+    frame["pays"] = frame.age * 3 + np.random.default_rng(1).normal(size=len(frame))
+    return maxmargin.report(maxmargin.train(frame, label="pays", task="regress"), frame)
+
+
+def race(frame):
+    X, y = frame[["age"]].to_numpy() / 10, frame.pays.to_numpy()
+    solvers = ["dual_coordinate", "newton", ("pegasos", {"batch": 8})]
+    return maxmargin.report(maxmargin.race(X, y, solvers=solvers, max_epochs=20, max_seconds=None))
+
+
+def nasty(frame):
+    frame["town"] = frame.town + NASTY
+    frame = frame.rename(columns={"age": NASTY, "town": f"town {NASTY}"})
+    frame["pays"] = frame.pays + NASTY
+    result = maxmargin.train(frame, label="pays")
+    result.model.training["command"] = NASTY
+    return maxmargin.report(result, frame, projection=(NASTY, "income"))
+
+
+def novelty(frame):
+    X = np.random.default_rng(1).normal(size=(300, 2))
+    return maxmargin.report(maxmargin.train(X, task="novelty", kernel="gaussian", nu=0.1), X)
+
+
+def kernel(frame):
+    X = np.random.default_rng(1).normal(size=(300, 2))
+    y = np.hypot(*X.T) > 1.0
+    return maxmargin.report(maxmargin.train(X, y, kernel="gaussian", probability=True), X, y)
+
+
+def report_of(kind):
+    return globals()[kind.replace(" ", "_")](table())
