@@ -21,7 +21,8 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -149,9 +150,20 @@ def main() -> None:
         quiet = {problem: trained(client, problem, options) for problem in problems}
     runs, rng, left = list[Run](), random.Random(options.seed), MOST_CLUSTERS
     while missing(runs, options) and (left := left - 1) >= 0:
-        with local_client(options.workers) as client:
+        with forgiving(local_client(options.workers)) as client:
             disturbed(client, quiet, options, rng, runs)
     report(options, quiet, runs)
+
+
+@contextmanager
+def forgiving(opened: Any) -> Iterator[Any]:
+    """Yield what a context yields. A cluster that has lost a nanny may raise KeyError while it closes."""
+    value = opened.__enter__()
+    try:
+        yield value
+    finally:
+        with suppress(KeyError):
+            opened.__exit__(None, None, None)
 
 
 def given() -> argparse.Namespace:

@@ -26,7 +26,9 @@ _HOMES = {
     "KernelFunction": "maxmargin.models.kernel_function",
     "ApproximateModel": "maxmargin.models.approximate",
     "LinearSVC": "maxmargin.estimators.linear_svc",
+    "LinearSVCCV": "maxmargin.estimators.tuned",
     "SVC": "maxmargin.estimators.svc",
+    "SVCCV": "maxmargin.estimators.tuned",
     "NuSVC": "maxmargin.estimators.svc",
     "SVR": "maxmargin.estimators.svr",
     "NuSVR": "maxmargin.estimators.svr",
@@ -36,6 +38,9 @@ _HOMES = {
     "Certificate": "maxmargin.problems.certificate",
     "Status": "maxmargin.status",
     "Record": "maxmargin.loop.record",
+    "tune": "maxmargin.tuning.tune",
+    "cross_validate": "maxmargin.tuning.tune",
+    "Tuning": "maxmargin.tuning.tuning",
     "read": "maxmargin.data.files",
     "write": "maxmargin.data.files",
     "MaxmarginError": "maxmargin.errors",
@@ -69,6 +74,8 @@ if TYPE_CHECKING:
     from maxmargin.estimators.svc import NuSVC as NuSVC
     from maxmargin.estimators.svr import SVR as SVR
     from maxmargin.estimators.svr import NuSVR as NuSVR
+    from maxmargin.estimators.tuned import SVCCV as SVCCV
+    from maxmargin.estimators.tuned import LinearSVCCV as LinearSVCCV
     from maxmargin.loop.record import Record as Record
     from maxmargin.models.approximate import ApproximateModel as ApproximateModel
     from maxmargin.models.kernel import KernelModel as KernelModel
@@ -87,6 +94,9 @@ if TYPE_CHECKING:
     from maxmargin.results import Result as Result
     from maxmargin.status import Status as Status
     from maxmargin.training.train import train as train
+    from maxmargin.tuning.tune import cross_validate as cross_validate
+    from maxmargin.tuning.tune import tune as tune
+    from maxmargin.tuning.tuning import Tuning as Tuning
 
 
 def __getattr__(name: str) -> Any:

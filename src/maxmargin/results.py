@@ -41,6 +41,7 @@ class Result:
     epochs: float
     parts: list[Outcome] = field(repr=False)
     reason: str = ""  # the particular cause of the status, if known: a column, or a memory limit
+    hints: list[str] = field(default_factory=list, repr=False)  # on limits, and on data that were read from files
 
     @property
     def advice(self) -> str:

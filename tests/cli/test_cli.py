@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from problems import EVERY_BIAS, EVERY_LOSS, overlapping
 
 import maxmargin
 from maxmargin.cli import run
-from maxmargin.cli.progress import fraction
 from maxmargin.cli.train import default_model
 from maxmargin.system.tensor_file import read_tensors
 
@@ -185,14 +183,6 @@ def test_progress_without_a_terminal_is_quiet_lines(here, capsys, monkeypatch):
     assert all(line.startswith("epoch ") for line in lines)
     assert run(["train", "data.svm", "--quiet"]) == 0
     assert capsys.readouterr().err == ""
-
-
-def test_the_bar_measures_orders_of_magnitude():
-    assert fraction(1.0, 1e-4) == 0.0
-    assert fraction(1e-2, 1e-4) == pytest.approx(0.5)
-    assert fraction(1e-9, 1e-4) == 1.0
-    assert fraction(-1e-17, 1e-4) == 1.0
-    assert fraction(3.0, 1e-4) == 0.0
 
 
 def test_a_model_is_named_after_its_data():
@@ -374,26 +364,6 @@ def test_ctrl_c_while_reading_is_one_line(here):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (1, "", "maxmargin: interrupted\n")
-
-
-def test_a_terminal_sees_a_live_bar(here):
-    leader, follower = pty.openpty()
-    process = start(
-        ["train", "data.svm"], stdout=subprocess.DEVNULL, stderr=follower, env={**os.environ, "TERM": "xterm"}
-    )
-    os.close(follower)
-    shown = b""
-    while True:
-        try:
-            part = os.read(leader, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        shown += part
-    assert process.wait(timeout=60) == 0
-    assert b"gap" in shown
-    assert b"\x1b[" in shown
 
 
 def test_a_closed_pipe_ends_quietly(here):

@@ -22,7 +22,7 @@ ONLY_PYTHON = {"callback", "warm"}
 ESTIMATORS = [
     maxmargin.LinearSVC, maxmargin.SVC, maxmargin.NuSVC, maxmargin.SVR, maxmargin.NuSVR, maxmargin.OneClassSVM,
 ]  # fmt: skip
-ONLY_COMMAND = {"file", "labels", "model", "quiet", "json"}
+ONLY_COMMAND = {"file", "out", "labels", "model", "folds", "quiet", "json", "config"}
 WRONG = {
     "task": "cluster", "nu": 2.0, "epsilon": -0.1, "class_weight": "heavy",
     "loss": "huber", "C": -1.0, "lam": -1.0, "bias": "maybe", "bias_scale": -1.0, "weights": [1.0], "expand": "poly9",
@@ -30,7 +30,7 @@ WRONG = {
     "approx": "taylor", "components": -1, "landmarks": "nearest", "solver": "magic", "options": [1], "tol": 0.0,
     "max_seconds": -1.0, "max_epochs": 0, "seed": -1, "threads": 0, "callback": 3, "resume": 1, "force": "no",
     "warm": 3, "memory": "lots", "label": 3, "encode": "maybe", "columns": "a", "drop": 3,
-    "kinds": {"a": "word"}, "zero_based": 1, "on_bad_line": "nonsense", "kernel": "magic",
+    "kinds": {"a": "word"}, "scale": "yes", "zero_based": 1, "on_bad_line": "nonsense", "kernel": "magic",
     "checkpoint": "no/checkpoint/here", "client": "nowhere", "timeout": -1.0,
 }  # fmt: skip
 MISPLACED = [
@@ -68,6 +68,7 @@ MISPLACED = [
     ({"force": True}, "force needs checkpoint=PATH"),
     ({"resume": True}, "resume needs checkpoint=PATH"),
     ({"timeout": 10.0}, "timeout is for a cluster: add client= (--cluster)"),
+    ({"scale": True, "kernel": "precomputed"}, "scale has no meaning for kernel='precomputed'"),
     ({"memory": "1GB"}, "memory is for files, and X is none"),
     ({"label": "y"}, "label is for tables, and X is none"),
     ({"encode": "none"}, "encode is for tables, and X is none"),
@@ -162,7 +163,7 @@ def test_estimators_refuse_wrong_values_in_one_line(estimator, name):
 WRONG_OPTIONS = {
     "options": "batch", "class_weight": "heavy", "coef0": None, "degree": "0", "label": None, "probability": None,
     "encode": "maybe", "columns": None, "drop": None, "kinds": "a=word",
-    "resume": None, "force": None, "zero_based": None, "C": "-1", "checkpoint": "no/checkpoint/here",
+    "resume": None, "force": None, "zero_based": None, "scale": None, "C": "-1", "checkpoint": "no/checkpoint/here",
 }  # values as they are typed; None: the option parser takes no wrong one  # fmt: skip
 
 

@@ -12,6 +12,9 @@ import sys
 from io import TextIOWrapper
 from types import FrameType
 
+from maxmargin.cli.output import abandon_output, flush_output
+from maxmargin.cli.output import complain as complain
+
 INTERRUPTED = 130  # exit code of the option parser after Ctrl-C
 BY_SIGNAL = 128  # plus the number of the signal: exit code after a signal, as in shells
 
@@ -43,17 +46,19 @@ def run(arguments: list[str]) -> int:
     """Run one command and return its exit code. Errors are one line; MAXMARGIN_DEBUG=1 shows the traceback."""
     try:
         code = command(arguments)
+        flush_output()
         if code != INTERRUPTED:
             return code
         complain("interrupted")
     except KeyboardInterrupt:
         complain("interrupted")
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        pass  # the reader has seen enough
     except Exception as error:
         if os.environ.get("MAXMARGIN_DEBUG"):
             raise
         complain(explain(error))
+    abandon_output()
     return 1
 
 
@@ -61,15 +66,21 @@ def command(arguments: list[str]) -> int:
     """Run one command and return its exit code. After a signal that ended a fit, the code comes from the signal."""
     import warnings
 
-    from maxmargin.cli.app import app
+    from maxmargin.cli.app import app, options_with_values
     from maxmargin.cli.command_line import running
+    from maxmargin.cli.libsvm_habits import rewritten
     from maxmargin.errors import CheckpointWarning
     from maxmargin.loop.interrupts import postponed
 
     with running(arguments), postponed() as signals, warnings.catch_warnings():
         warnings.simplefilter("always", CheckpointWarning)  # as an error it would lose the model
         warnings.showwarning = in_one_line
-        code = int(app(arguments, prog_name="maxmargin", standalone_mode=False) or 0)
+        arguments, note = rewritten(arguments, options_with_values)
+        complain(note and f"note: {note}")
+        try:
+            code = int(app(arguments, prog_name="maxmargin", standalone_mode=False) or 0)
+        except SystemExit as left:  # of the option parser, after the script of a completion
+            code = int(left.code or 0)
         ended = [number for number in signals if number != signal.SIGINT]
         signals.clear()
         return BY_SIGNAL + ended[0] if ended else code
@@ -90,13 +101,8 @@ def explain(error: Exception) -> str:
         said = error.format_message()  # empty if the help was shown instead
         return said and f"{said} (maxmargin --help lists what there is)"
     if isinstance(error, OSError):
-        return f"cannot read or write: {error.strerror or error}"
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}cannot read or write: {error.strerror or error}"
     if isinstance(error, MemoryError):
         return "out of memory: the data do not fit"
     return f"internal error, {type(error).__name__}: {error} (MAXMARGIN_DEBUG=1 shows where; please report it)"
-
-
-def complain(message: str) -> None:
-    """Print one line on standard error."""
-    if message:
-        print(f"maxmargin: {' '.join(message.split())}", file=sys.stderr)

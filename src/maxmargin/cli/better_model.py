@@ -13,7 +13,7 @@ from maxmargin.errors import MaxmarginError
 from maxmargin.models.linear import Model, load
 from maxmargin.system.overwriting import is_model
 
-SAME = ("loss", "bias", "bias_scale", "C", "nu", "formulation", "weighted", "expand", "approximation")
+SAME = ("loss", "bias", "bias_scale", "C", "nu", "formulation", "weighted", "expand", "scale", "approximation")
 
 
 def place_for(model: Model, target: Path) -> Path:

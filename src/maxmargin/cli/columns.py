@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from maxmargin.cli.output import printable
 from maxmargin.data.encoding.encoder import Encoder
 
 MOST_LINES = 40  # columns that are shown one by one; of more, only those that are left out or flagged
@@ -34,7 +35,7 @@ def leak_lines(leaks: Sequence[str]) -> list[str]:
 
 def short(name: str) -> str:
     """Return a name of at most LONGEST_NAME characters, printable."""
-    name = "".join(letter if letter.isprintable() else "?" for letter in name)
+    name = printable(name)
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
 
 

@@ -24,6 +24,7 @@ def convert(
     An existing file is replaced only if it is a block file.
     """
     from maxmargin.cli.columns import column_lines
+    from maxmargin.cli.output import printable
     from maxmargin.cli.progress import counting
     from maxmargin.cli.reading import files_with
     from maxmargin.data.open_source import files_of
@@ -42,8 +43,8 @@ def convert(
         print(line)
     print(f"{facts.n:,} rows, {facts.d:,} features, {len(facts.classes)} labels")
     if source.left_out:
-        print(f"left out {source.left_out:,} lines that cannot be read; the first: {source.bad[0]}")
-    print(f"saved {blocks} ({blocks.stat().st_size:,} bytes)")
+        print(f"left out {source.left_out:,} lines that cannot be read; the first: {printable(source.bad[0])}")
+    print(f"saved {printable(blocks)} ({blocks.stat().st_size:,} bytes)")
 
 
 def is_block_file(path: Path) -> bool:

@@ -24,23 +24,30 @@ def inspect(
     """Describe a model or a data file."""
     import json as jsonlib
 
+    from maxmargin.cli.model_first import is_model
+    from maxmargin.cli.output import printable
     from maxmargin.cli.summary import describe_model
-    from maxmargin.models.liblinear import is_liblinear_model
-    from maxmargin.models.libsvm import is_libsvm_model
     from maxmargin.models.linear import load
-    from maxmargin.system.tensor_file import looks_like_tensors
 
-    is_model = looks_like_tensors(file) or is_libsvm_model(file) or is_liblinear_model(file)
-    facts = describe_model(load(file)) if is_model else describe_data(file, labels, given)
+    facts = describe_model(load(file)) if is_model(file) else describe_data(file, labels, given)
     if json:
         print(jsonlib.dumps(facts))
     else:
-        columns = facts.pop("columns", {})
-        print("\n".join(f"{name.replace('_', ' '):<16} {shown(value)}" for name, value in facts.items()))
+        columns, tuning = facts.pop("columns", {}), facts.pop("tuning", None)
+        print("\n".join(f"{name.replace('_', ' '):<16} {printable(shown(value))}" for name, value in facts.items()))
         if columns:
             print("columns, and what they become")
-        for line in columns:
+        for line in columns if tuning is None else [*columns, *tuning_lines(tuning)]:
             print(line)
+
+
+def tuning_lines(saved: Any) -> list[str]:
+    """Return the table of the search that chose the parameters of a model."""
+    from maxmargin.cli.tuning_table import chosen_line, table_lines
+    from maxmargin.tuning.tuning import tuning_in
+
+    tuning = tuning_in(saved)
+    return ["tuning", *table_lines(tuning), *([] if tuning.chosen is None else [chosen_line(tuning)])]
 
 
 def describe_data(file: Path, labels_file: Path | None, reading: dict[str, Any]) -> dict[str, Any]:

@@ -82,6 +82,15 @@ def values_of(given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def named_once(argument: Path | None, option: Path | None, name: str) -> Path | None:
+    """Return the file that is named by an argument or by an option; raise if both name one."""
+    from maxmargin.errors import ParameterError
+
+    if argument is not None and option is not None:
+        raise ParameterError(f"{argument} and {name} {option} both name the file to write: leave one out")
+    return option if argument is None else argument
+
+
 def names_in(text: str) -> list[str]:
     """Return the names in a list with commas; a name that holds a comma is in double quotes."""
     import csv

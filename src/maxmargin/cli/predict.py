@@ -14,6 +14,7 @@ from maxmargin.cli.options import DataFile, Labels, ModelFile, takes
 def predict(
     model: ModelFile,
     file: DataFile,
+    out: Annotated[Path | None, typer.Argument(metavar="OUT", help="Where to write, as --output.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write.", show_default="the terminal")
     ] = None,
@@ -24,6 +25,8 @@ def predict(
     """Predict the rows of FILE, one line each. An existing output is replaced only if it is a file of predictions."""
     import sys
 
+    from maxmargin.cli.model_first import model_first
+    from maxmargin.cli.options import named_once
     from maxmargin.cli.reading import blocks_for
     from maxmargin.data.labels import show
     from maxmargin.data.open_source import files_of
@@ -35,7 +38,9 @@ def predict(
     ways = {"labels": "predict", "decisions": "decide", "probabilities": "probabilities"}
     if what not in ways:
         raise ParameterError(f"--what={what}: choose one of {', '.join(ways)}")
+    output = named_once(out, output, "--output")
     output = None if str(output) == "-" else output
+    model, file = model_first(model, file)
     if output:
         check_writable(output)
         check_apart(model, *files_of(file), labels, output)

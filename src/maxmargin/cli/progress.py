@@ -9,9 +9,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import log
-from typing import Any
 
+from maxmargin.cli.live_line import line
 from maxmargin.loop.record import Record
 from maxmargin.loop.record_text import as_text
 from maxmargin.system.budget import shown_size
@@ -33,11 +32,6 @@ def progress(tol: float, quiet: bool) -> Iterator[Show]:
         yield lines()
 
 
-def fraction(gap: float, tol: float) -> float:
-    """Return how far the gap has come from 1 to `tol` on a logarithmic scale, from 0 to 1."""
-    return min(max(log(max(gap, tol)) / log(tol), 0.0), 1.0) if tol < 1.0 else 1.0
-
-
 @contextmanager
 def counting(size: int, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """Yield a function that prints the bytes read and the rows written, every few seconds."""
@@ -55,22 +49,24 @@ def counting(size: int, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def live_bar(tol: float) -> Iterator[Show]:
-    """Yield a callback that updates a bar with a spinner and a clock. The bar disappears after training."""
+    """Yield a callback that updates a line with a bar, a spinner and a clock. The line disappears after training."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.text import Text
 
-    columns: list[Any] = [
-        SpinnerColumn(),
-        BarColumn(bar_width=30),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-    ]
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("preparing (the first run on a machine compiles for a few seconds)", total=1.0)
+    console, spinner, started = Console(stderr=True), Spinner("dots"), time.monotonic()
+    latest: Record | None = None
 
-        def show(record: Record) -> None:
-            bar.update(task, completed=fraction(record.best.relative_gap, tol), description=as_text(record))
+    def drawn() -> Text:
+        now = time.monotonic()
+        return line(latest, tol, now - started, str(spinner.render(now)), console.width)
 
+    def show(record: Record) -> None:
+        nonlocal latest
+        latest = record
+
+    with Live(get_renderable=drawn, console=console, transient=True, refresh_per_second=8):
         yield show
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from maxmargin.cli.config import Config
 from maxmargin.cli.options import DataFile, Json, Quiet, parsed, takes, values_of
 from maxmargin.settings.parameters import IN_A_RACE, PARAMETERS
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 STOPPED_EARLY = 3
 NOTHING = "—"
 COLUMNS = 7  # largest number of gaps in the second table
+HEADINGS = ["solver", "objective", "above", "gap", "error", "epochs", "seconds", "status"]
+DROPPED_FIRST = ["epochs", "objective", "above", "status", "error", "seconds"]  # on a narrow terminal
 
 
 @takes(*(name for name in IN_A_RACE if PARAMETERS[name].option), "force", tol=1e-6, max_seconds=10.0)
@@ -31,6 +34,7 @@ def race(
     plot: Annotated[Path | None, typer.Option(help="Draw the curves into this file: .png, .svg, .pdf ...")] = None,
     report: Annotated[Path | None, typer.Option(help="Write curves and tables into this HTML file.")] = None,
     quiet: Quiet = False,
+    config: Config = None,
     json: Json = False,
     **given: Any,
 ) -> int:
@@ -42,6 +46,7 @@ def race(
 
     import maxmargin
     from maxmargin.cli.command_line import command_line
+    from maxmargin.cli.output import printable
     from maxmargin.cli.progress import progress
     from maxmargin.cli.summary import finite
     from maxmargin.racing.plot import check_picture
@@ -69,11 +74,11 @@ def race(
     if plot:
         found.draw(plot, force)
         if not json:
-            print(f"drew {plot}")
+            print(f"drew {printable(plot)}")
     if report:
         maxmargin.report(found, path=report, command=command_line(), force=force)
         if not json:
-            print(f"saved {report}")
+            print(f"saved {printable(report)}")
     return STOPPED_EARLY if found.interrupted else 0
 
 
@@ -87,62 +92,56 @@ def print_tables(race: Race) -> None:
     """Print the results as tables."""
     from rich.console import Console
 
+    from maxmargin.cli.output import printable
+
     console = Console(markup=False, highlight=False)
-    console.print(f"{race.title}\n")
-    console.print(standings(race))
+    console.print(f"{printable(race.title)}\n")
+    print_table(console, HEADINGS, [standing(race, lap) for lap in race.laps], DROPPED_FIRST)
     for lap in race.laps:
         if lap.refusal:
             console.print(f"refused: {lap.refusal}")
-    console.print("\nabove, gap: at most so far above the optimum, by the best bound and by its own")
+    console.print("\ngap: at most this far above the optimum; above: the same, by the best bound of all solvers")
     if tested := race.facts["tested"]:
         console.print(f"error: on {tested:,} rows that no solver has seen")
     if limits := decades(race):
         console.print("\nseconds until the gap was at most")
-        console.print(times(race, limits))
+        headings = [f"{limit:.0e}" for limit in limits]
+        print_table(console, ["solver", *headings], [times(lap, limits) for lap in race.finishers], headings[:-1])
     if race.interrupted:
         console.print("The race was ended before all was run.")
 
 
-def table(headings: list[str]) -> Any:
-    """Return an empty table whose first column may wrap and whose others hold numbers."""
-    from rich import box
-    from rich.table import Table
+def print_table(console: Any, headings: list[str], rows: list[list[str]], drops: list[str]) -> None:
+    """Print a table in as many columns as fit, and say which do not."""
+    from maxmargin.cli.fitting_table import fitting_table
 
-    made = Table(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False, show_edge=False)
-    made.add_column(headings[0], overflow="fold")
-    for heading in headings[1:]:
-        made.add_column(heading, justify="left" if heading == "status" else "right", no_wrap=True)
-    return made
+    made, left_out = fitting_table(headings, rows, drops, console.width)
+    console.print(made)
+    if left_out:
+        console.print(f"not shown for lack of room: {', '.join(left_out)}")
 
 
-def standings(race: Race) -> Any:
-    """Return the table of the final results of each solver."""
-    made = table(["solver", "objective", "above", "gap", "error", "epochs", "seconds", "status"])
-    for lap in race.laps:
-        if lap.outcome is None:
-            made.add_row(lap.name, *[NOTHING] * 6, "refused")
-            continue
-        outcome, last = lap.outcome, lap.curve[-1]
-        made.add_row(
-            lap.name,
-            f"{last.objective:.6g}",
-            tiny(race.above(last.objective)),
-            tiny(last.gap),
-            NOTHING if last.test_error is None else f"{last.test_error:.2%}",
-            f"{outcome.epochs:.0f}",
-            f"{outcome.seconds:.2f}",
-            outcome.status.value,
-        )
-    return made
+def standing(race: Race, lap: Lap) -> list[str]:
+    """Return the final results of a solver, as text."""
+    if lap.outcome is None:
+        return [lap.name, *[NOTHING] * 6, "refused"]
+    outcome, last = lap.outcome, lap.curve[-1]
+    return [
+        lap.name,
+        f"{last.objective:.6g}",
+        tiny(race.above(last.objective)),
+        tiny(last.gap),
+        NOTHING if last.test_error is None else f"{last.test_error:.2%}",
+        f"{outcome.epochs:.0f}",
+        f"{outcome.seconds:.2f}",
+        outcome.status.value,
+    ]
 
 
-def times(race: Race, limits: list[float]) -> Any:
-    """Return the table of the seconds that each solver took to reach each gap."""
-    made = table(["solver", *(f"{limit:.0e}" for limit in limits)])
-    for lap in race.finishers:
-        reached = [lap.reached(limit) for limit in limits]
-        made.add_row(lap.name, *(NOTHING if when is None else f"{when:.3f}" for when in reached))
-    return made
+def times(lap: Lap, limits: list[float]) -> list[str]:
+    """Return the seconds that a solver took to reach each gap, as text."""
+    reached = [lap.reached(limit) for limit in limits]
+    return [lap.name, *(NOTHING if when is None else f"{when:.3f}" for when in reached)]
 
 
 def decades(race: Race) -> list[float]:

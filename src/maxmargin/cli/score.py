@@ -16,10 +16,12 @@ def score(model: ModelFile, file: DataFile, labels: Labels = None, json: Json = 
     """
     import json as jsonlib
 
+    from maxmargin.cli.model_first import model_first
     from maxmargin.cli.reading import blocks_for
     from maxmargin.models.input_files import task_of
     from maxmargin.models.linear import load
 
+    model, file = model_first(model, file)
     loaded = load(model)
     task = task_of(loaded.training)
     blocks = blocks_for(loaded, file, labels, labelled=task != "novelty", **given)

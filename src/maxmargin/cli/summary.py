@@ -18,7 +18,7 @@ from maxmargin.models.linear import LinearModel, Model
 from maxmargin.results import Result
 from maxmargin.status import Status
 
-NOT_SHOWN = ("d", "history")  # by `inspect`: what it shows as features, and what `report` draws
+NOT_SHOWN = ("d", "scale", "history")  # by `inspect`: shown in other words, or drawn by `report`
 SHOWN = 4  # rows of a proof that are shown for each side
 KINDS = {
     LinearModel: "linear model",
@@ -36,6 +36,7 @@ def as_json(result: Result, saved: Path) -> dict[str, Any]:
         "why": result.why,
         "status": result.status.name,
         "advice": result.advice,
+        "hints": result.hints,
         "seconds": result.seconds,
         "epochs": result.epochs,
         **mistakes(result),
@@ -81,7 +82,9 @@ def as_words(result: Result) -> str:
     training = result.model.training
     if "left_out" in training:
         lines.append(f"left out {training['left_out']:,} lines; the first: {training['left_out_first']}")
-    return "\n".join(lines if result.status is Status.CONVERGED else [*lines, result.advice])
+    if result.status is not Status.CONVERGED:
+        lines.append(result.advice)
+    return "\n".join([*lines, *(f"advice: {hint}" for hint in result.hints)])
 
 
 def table_lines(training: dict[str, Any]) -> list[str]:
@@ -177,4 +180,5 @@ def describe_model(model: Model) -> dict[str, Any]:
         "relative_gap": finite(model.certificate.relative_gap),
         **shape_of(model),
         **{name: finite(value) for name, value in model.training.items() if name not in NOT_SHOWN},
+        **({"scale": "each feature by its largest absolute value"} if "scale" in model.training else {}),
     }

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from maxmargin.cli.options import DataFile, Json, Labels, Quiet, takes, values_of
+from maxmargin.cli.config import Config
+from maxmargin.cli.options import DataFile, Json, Labels, Quiet, named_once, takes, values_of
 from maxmargin.settings.parameters import PARAMETERS
 
 STOPPED_EARLY = 3
@@ -17,11 +18,17 @@ STOPPED_EARLY = 3
 @takes(*(name for name, parameter in PARAMETERS.items() if parameter.option is not None))
 def train(
     file: DataFile,
+    out: Annotated[Path | None, typer.Argument(metavar="MODEL", help="Where to save, as --model.")] = None,
     labels: Labels = None,
     model: Annotated[
         Path | None, typer.Option("--model", "-m", help="Where to save.", show_default="FILE.safetensors")
     ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option("--cross-validate", "-v", metavar="K", help="Score K folds by cross-validation; save no model."),
+    ] = None,
     quiet: Quiet = False,
+    config: Config = None,
     json: Json = False,
     **given: Any,
 ) -> int:
@@ -35,6 +42,8 @@ def train(
     from maxmargin.cli import complain
     from maxmargin.cli.better_model import place_for
     from maxmargin.cli.command_line import command_line
+    from maxmargin.cli.cross_validation import cross_validated
+    from maxmargin.cli.output import printable, printable_lines
     from maxmargin.cli.progress import progress
     from maxmargin.cli.summary import as_json, as_words
     from maxmargin.data.open_source import files_of
@@ -43,7 +52,11 @@ def train(
     from maxmargin.system.atomic_files import check_apart, check_writable
     from maxmargin.system.overwriting import check_replaces_model
 
-    target, force, checkpoint = model or default_model(file), given.get("force", False), given.get("checkpoint")
+    if folds is not None:
+        cross_validated(file, labels, folds, json, given)
+        return 0
+    target = named_once(out, model, "--model") or default_model(file)
+    force, checkpoint = given.get("force", False), given.get("checkpoint")
     check_writable(target)
     check_apart(*files_of(file), labels, given.get("weights"), target, checkpoint)
     check_replaces_model(target, force)
@@ -56,7 +69,11 @@ def train(
     if place != target:
         complain(f"{target}: holds a better model, which stays; this one is saved as {place} (--force replaces it)")
     target = place
-    print(jsonlib.dumps(as_json(result, target)) if json else f"{as_words(result)}\nsaved {target}")
+    print(
+        jsonlib.dumps(as_json(result, target))
+        if json
+        else printable_lines(as_words(result)) + f"\nsaved {printable(target)}"
+    )
     return 0 if result.status in (Status.CONVERGED, Status.SEPARATED, Status.SETTLED) else STOPPED_EARLY
 
 

@@ -15,6 +15,11 @@ def folds_of_rows(part: Part, count: int) -> np.ndarray:
     numbers = part.vectors.get(ROW_NUMBERS)
     if numbers is None:
         numbers = part.first + np.arange(count_rows(part.rows))
+    return folds_of_numbers(numbers, count)
+
+
+def folds_of_numbers(numbers: np.ndarray, count: int) -> np.ndarray:
+    """Return the fold of each row number."""
     z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -99,7 +99,7 @@ ELSEWHERE = {"bias": "fit_intercept", **{other: name for name, (other, _) in TRA
 # Parameters that `train` lacks. They are used by the estimators, or are only checked: penalty, dual, multi_class.
 OWN = {
     "penalty", "dual", "multi_class", "fit_intercept", "verbose", "shrinking", "decision_function_shape", "break_ties",
-    "on_interrupt",
+    "on_interrupt", "Cs", "gammas", "cv", "scoring", "rule",
 }  # fmt: skip
 
 # If the condition is false, the parameter has no effect and is not passed on: grids and pipelines may set it.
@@ -156,7 +156,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             given = self._parameters(parameters)
             if task is not None:
                 given["callback"] = reporting(self, task, data, given["callback"])
-            self.result_ = train(X, y, task=self.task, weights=weights, **given)
+            self.result_ = self._result(X, y, weights, given)
             self._describe()
             if self.task == "classify" and plain:
                 self.class_weight_ = np.ones(len(self.classes_))
@@ -166,6 +166,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 task.call_on_fit_task_end(estimator=self, reconstruction_attributes={}, **data)
             if self.fit_status_:
                 warnings.warn(self._warning(parameters["max_iter"]), ConvergenceWarning, stacklevel=WARNING_LEVEL)
+
+    def _result(self, X: Any, y: Any, weights: Any, given: dict[str, Any]) -> Result:
+        """Train with the parameters for `train`."""
+        return train(X, y, task=self.task, weights=weights, **given)
 
     def _warning(self, max_iter: Any) -> str:
         """Return the text of the warning about a fit that stopped early; at `max_iter` it begins as scikit-learn's."""
@@ -253,7 +257,8 @@ def printing(name: str, callback: Callback | None) -> Callback:
     """Return a callback that prints a line for each certificate, and then calls the given one."""
 
     def show(record: Record) -> Any:
-        print(f"[{name}] {as_text(record)}, {record.seconds:.1f} s", flush=True)
+        text = f"{as_text(record)}, {record.seconds:.1f} s" if isinstance(record, Record) else record.progress
+        print(f"[{name}] {text}", flush=True)
         return callback(record) if callback is not None else None
 
     return show

@@ -96,6 +96,33 @@ class KernelRows:
             self.open, self.returns = min(2 * self.open, self.room), 0
 
 
+class WholeMatrix:
+    """The same, with all rows of a kernel matrix that is known: nothing is computed or replaced."""
+
+    all = True
+
+    def __init__(self, K: np.ndarray) -> None:
+        self.values, self.room, self.columns = K, len(K), np.arange(len(K))
+
+    def use_all(self) -> None:
+        """Do nothing: all columns are always in use."""
+
+    def narrow(self, columns: np.ndarray) -> None:
+        """Do nothing: there is room for all rows."""
+
+    def column(self, examples: np.ndarray) -> np.ndarray:
+        """Return the columns of these examples."""
+        return examples
+
+    def take(self, wanted: np.ndarray) -> np.ndarray:
+        """Return the positions of the rows of these examples."""
+        return wanted
+
+    def one(self, example: int) -> np.ndarray:
+        """Return the row of one example."""
+        return np.asarray(self.values[example])
+
+
 @compiled
 def move_together(buffer, rows, width, keep):
     """Keep some columns of consecutive rows, in place. Numbers only move towards the start."""

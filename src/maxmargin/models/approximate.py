@@ -85,7 +85,7 @@ class ApproximateModel(Shown, Widths):
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return decision values: (n,) for two classes, positive for the second; (n, k) for more."""
-        return np.concatenate([self.linear.decide(part, threads) for part in self.mapped(X, threads)])
+        return np.concatenate([self.linear.decide_rows(part, threads) for part in self.mapped(X, threads)])
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return the label of each row."""
@@ -93,7 +93,8 @@ class ApproximateModel(Shown, Widths):
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return P(class | x), one column for each class; for a loss that has them."""
-        return np.concatenate([self.linear.probabilities(part, threads) for part in self.mapped(X, threads)])
+        self.linear.check_probabilities()
+        return self.linear.probabilities_at(self.decide(X, threads))
 
     def mapped(self, X: Any, threads: int | None) -> Iterator[Rows]:
         """Yield φ of the rows in blocks; at least one block, which may be empty."""

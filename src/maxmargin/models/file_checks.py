@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.data.encoding.encoder import encoder_of
 from maxmargin.data.expand import find_expansion
+from maxmargin.models.scaling import divisors_in
 from maxmargin.problems.certificate import Certificate
 from maxmargin.system.budget import shown_size
 from maxmargin.system.file_checks import REAL, checked_array, real, section, short, size
@@ -37,6 +38,8 @@ def training_in(metadata: Any) -> dict[str, Any]:
             size(found, name)
     if "encoder" in found:
         _ = encoder_of(found["encoder"])
+    if "scale" in found:
+        _ = divisors_in(found["scale"])
     columns = found.get("columns", [])
     if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
         raise ValueError("columns is not a list of names")

@@ -10,6 +10,7 @@ from maxmargin.data.frames import frame_names, named_frame
 from maxmargin.data.rows import Csr, Dense, Rows, count_columns
 from maxmargin.data.take import take
 from maxmargin.errors import DataError
+from maxmargin.models.scaling import scaled
 
 
 def encoder_in(training: dict[str, Any]) -> Encoder | None:
@@ -18,7 +19,12 @@ def encoder_in(training: dict[str, Any]) -> Encoder | None:
 
 
 def input_rows(training: dict[str, Any], X: Any) -> Rows:
-    """Return the rows of X for a model with this description of its training."""
+    """Return the rows of X for a model with this description of its training, encoded and scaled as it was."""
+    return scaled(training, unscaled_rows(training, X))
+
+
+def unscaled_rows(training: dict[str, Any], X: Any) -> Rows:
+    """Return the rows of X, encoded as in training."""
     if isinstance(X, (Dense, Csr)):
         return take(X)  # read from a file, and encoded as the model says
     if "encoder" not in training:

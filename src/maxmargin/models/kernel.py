@@ -127,27 +127,11 @@ class KernelModel(Shown, SupportVectors):
         equal votes by the sum of the pairs' decision values. A value of exactly 0 is a vote for the first class of the
         pair here, as in scikit-learn, and for the second one in `predict`, as in LIBSVM.
         """
-        values = self.decide_pairs(X, threads)
-        if len(self.classes) == 2:
-            return -values[:, 0]
-        sure = np.zeros((len(values), len(self.classes)))
-        for k, (i, j) in enumerate(self.pairs):
-            sure[:, i] += values[:, k]
-            sure[:, j] -= values[:, k]
-        return np.asarray(self.votes(values >= 0.0) + sure / (3.0 * (np.abs(sure) + 1.0)))
-
-    def votes(self, first: np.ndarray) -> np.ndarray:
-        """Return the number of pairs that each class wins; `first` says for each pair whether its first class wins."""
-        votes = np.zeros((len(first), len(self.classes)))
-        for k, (i, j) in enumerate(self.pairs):
-            votes[:, i] += first[:, k]
-            votes[:, j] += ~first[:, k]
-        return votes
+        return decision_of(self.decide_pairs(X, threads), len(self.classes))
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return the label of each row: the class with the most votes, the first one of `tie_order` in a tie."""
-        votes = self.votes(self.decide_pairs(X, threads) > 0.0)
-        return np.asarray(self.classes[self.tie_order[np.argmax(votes[:, self.tie_order], axis=1)]])
+        return np.asarray(self.classes[winners(self.decide_pairs(X, threads), self.tie_order)])
 
     @property
     def tie_order(self) -> np.ndarray:
@@ -157,7 +141,9 @@ class KernelModel(Shown, SupportVectors):
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return P(class | x), one column for each class; for models trained with `probability`."""
         if self.sigmoids is None:
-            raise MaxmarginError("the model has no probabilities: train with probability=True, and to the end")
+            raise MaxmarginError(
+                "the model has no probabilities: train with probability=True, and to the end (--probability)"
+            )
         pairs = pair_probabilities(self.decide_pairs(X, threads), self.sigmoids)
         return couple(pairs, len(self.classes))
 
@@ -184,6 +170,32 @@ class KernelModel(Shown, SupportVectors):
         if self.sigmoids is not None:
             tensors["sigmoids"] = self.sigmoids
         write_tensors(path, KIND, tensors, metadata)
+
+
+def decision_of(values: np.ndarray, k: int) -> np.ndarray:
+    """Return the decision values of k classes from those of the pairs (see `KernelModel.decide`)."""
+    if k == 2:
+        return np.asarray(-values[:, 0])
+    sure = np.zeros((len(values), k))
+    for p, (i, j) in enumerate(combinations(range(k), 2)):
+        sure[:, i] += values[:, p]
+        sure[:, j] -= values[:, p]
+    return np.asarray(votes_of(values >= 0.0, k) + sure / (3.0 * (np.abs(sure) + 1.0)))
+
+
+def votes_of(first: np.ndarray, k: int) -> np.ndarray:
+    """Return the number of pairs that each of k classes wins; `first` says for each pair whether its first one wins."""
+    votes = np.zeros((len(first), k))
+    for p, (i, j) in enumerate(combinations(range(k), 2)):
+        votes[:, i] += first[:, p]
+        votes[:, j] += ~first[:, p]
+    return votes
+
+
+def winners(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the class with the most votes of the pairs, as a number; in a tie the first one of `order`."""
+    votes = votes_of(values > 0.0, len(order))
+    return np.asarray(order[np.argmax(votes[:, order], axis=1)])
 
 
 def kernel_model(

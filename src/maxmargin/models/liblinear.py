@@ -35,6 +35,7 @@ from maxmargin.models.liblinear_text import (
 )
 from maxmargin.models.libsvm import whole_labels
 from maxmargin.models.linear import LinearModel, has_probabilities
+from maxmargin.models.scaling import check_unscaled
 from maxmargin.problems.certificate import Certificate
 from maxmargin.system.atomic_files import beginning, replacing
 from maxmargin.system.overwriting import check_replaces
@@ -53,7 +54,7 @@ def write_liblinear_model(model: LinearModel | KernelFunction, path: str | Path,
     """Write a linear model for LIBLINEAR, atomically. Only a LIBLINEAR model is replaced, unless `force` is true.
 
     Regression and one-class models need a linear kernel. Labels must be whole numbers, and a model trained with
-    `expand` is refused: LIBLINEAR does not expand rows.
+    `expand` or `scale` is refused: LIBLINEAR does not expand or scale rows.
 
     Examples
     --------
@@ -62,6 +63,7 @@ def write_liblinear_model(model: LinearModel | KernelFunction, path: str | Path,
     >>> maxmargin.write_liblinear_model(model, "x.model")  # doctest: +SKIP
     """
     check_replaces(path, "a LIBLINEAR model", is_liblinear_model, force)
+    check_unscaled(model.training, "LIBLINEAR")
     if isinstance(model, LinearModel):
         head, w, b = class_lines(model), model.w, model.intercept
     elif isinstance(model, KernelFunction) and isinstance(model.kernel, Linear):

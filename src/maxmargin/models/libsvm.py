@@ -26,6 +26,7 @@ from maxmargin.errors import FileError, ParameterError
 from maxmargin.kernels.functions import KERNELS, LIBSVM_NAMES, MOST_DEGREE, Kernel, Precomputed
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_function import KernelFunction
+from maxmargin.models.scaling import check_unscaled
 from maxmargin.problems.certificate import Certificate
 from maxmargin.system.atomic_files import beginning, replacing
 from maxmargin.system.overwriting import check_replaces
@@ -50,6 +51,7 @@ def write_libsvm_model(model: KernelModel | KernelFunction, path: str | Path, fo
         raise ParameterError(
             f"LIBSVM's files hold kernel models only, not type {type(model).__name__}: save as safetensors"
         )
+    check_unscaled(model.training, "LIBSVM")
     if isinstance(model, KernelModel) and "tie_order" in model.training:
         model = reordered(model, model.tie_order)
     head = class_lines(model) if isinstance(model, KernelModel) else function_lines(model)

@@ -49,6 +49,23 @@ def has_probabilities(loss: str) -> bool:
     return loss in losses_with_probabilities()
 
 
+def label_of(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the labels for decision values: a vector for two classes, else one column for each class."""
+    winners = (values > 0).astype(np.intp) if values.ndim == 1 else np.argmax(values, axis=1)
+    return np.asarray(classes[winners])
+
+
+def probabilities_of(values: np.ndarray, sigmoids: np.ndarray | None = None) -> np.ndarray:
+    """Return the probability of each class from decision values, one column for each problem.
+
+    Without `sigmoids`, the values are those of a loss that has probabilities.
+    """
+    found = sigmoid(values) if sigmoids is None else pair_probabilities(values, sigmoids)
+    if values.shape[1] == 1:
+        return np.hstack([1.0 - found, found])
+    return np.asarray(found / np.maximum(np.sum(found, axis=1, keepdims=True), np.finfo(float).tiny))
+
+
 @dataclass(eq=False)
 class LinearModel(Shown):
     """A classifier with the decision function ⟨w, x⟩ + b, or ⟨w, x − centre⟩ + b if columns are far from 0.
@@ -116,7 +133,10 @@ class LinearModel(Shown):
 
     def decide(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return decision values: (n,) for two classes, positive for the second; (n, k) for more."""
-        rows = self.expanded(X)
+        return self.decide_rows(self.expanded(X), threads)
+
+    def decide_rows(self, rows: Rows, threads: int | None = None) -> np.ndarray:
+        """Return the decision values of rows that need no encoding, scaling or expansion."""
         if self.centre is not None:
             rows = shifted(widened(rows, self.d), self.centre)
         columns = [scores(rows, w[: count_columns(rows)], thread_count(threads)) for w in self.w]
@@ -152,26 +172,29 @@ class LinearModel(Shown):
 
     def label(self, values: np.ndarray) -> np.ndarray:
         """Return the labels for decision values."""
-        winners = (values > 0).astype(np.intp) if values.ndim == 1 else np.argmax(values, axis=1)
-        return np.asarray(self.classes[winners])
+        return label_of(self.classes, values)
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return P(class | x), one column for each class, normalised if there are more than two.
 
         They come from calibrated sigmoids (`probability`), or from a loss that has probabilities (see `Loss`).
         """
+        self.check_probabilities()
+        return self.probabilities_at(self.decide(X, threads))
+
+    def probabilities_at(self, values: np.ndarray) -> np.ndarray:
+        """Return P(class | x) for decision values."""
+        self.check_probabilities()
+        return probabilities_of(values[:, None] if values.ndim == 1 else values, self.sigmoids)
+
+    def check_probabilities(self) -> None:
+        """Raise if the model has no probabilities."""
         able = losses_with_probabilities()
         if self.sigmoids is None and self.loss not in able:
             raise MaxmarginError(
                 f"a model of loss {self.loss!r} has no probabilities: train with loss={able[0]!r}, or with "
-                "probability=True and to the end"
+                f"probability=True and to the end (--loss {able[0]}, --probability)"
             )
-        values = self.decide(X, threads)
-        values = values[:, None] if values.ndim == 1 else values
-        found = sigmoid(values) if self.sigmoids is None else pair_probabilities(values, self.sigmoids)
-        if len(self.classes) == 2:
-            return np.hstack([1.0 - found, found])
-        return np.asarray(found / np.maximum(np.sum(found, axis=1, keepdims=True), np.finfo(float).tiny))
 
     def to_sklearn(self) -> Any:
         """Return a fitted scikit-learn estimator that predicts the same (see to_sklearn)."""

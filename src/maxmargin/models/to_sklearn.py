@@ -23,6 +23,7 @@ from maxmargin.models.approximate import ApproximateModel
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_function import KernelFunction
 from maxmargin.models.linear import LinearModel, Model, has_probabilities
+from maxmargin.models.scaling import check_unscaled
 from maxmargin.status import Status
 from maxmargin.system.values import is_number
 
@@ -58,6 +59,7 @@ def to_sklearn(model: Model, parameters: dict[str, Any] | None = None) -> Any:
             "or export a LinearSVC that is fitted to features of sklearn.kernel_approximation"
         )
     given = {name: value for name, value in (parameters or {}).items() if name in SHARED}
+    check_unscaled(model.training, "scikit-learn")
     known = {name: model.training[name] for name in ("C", "nu", "epsilon") if name in model.training}
     return linear(model, given | known) if isinstance(model, LinearModel) else with_kernel(model, given | known)
 

@@ -195,6 +195,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "drop": check_names,
     "kinds": check_kinds,
     "zero_based": check_flag,
+    "scale": check_flag,
     "on_bad_line": lambda _, value: check_way(value),
     "expand": lambda _, value: find_expansion(value),
 }  # weights and warm are checked together with the rows, the other parameters in checked_settings

@@ -97,6 +97,14 @@ def sequences_from_files(name: str, values: Values) -> str:
     return ""
 
 
+def of_features(name: str, values: Values) -> str:
+    """Refuse to scale what has no features of different sizes: a kernel matrix, or counts of words."""
+    if values["kernel"] == "precomputed":
+        return f"{name} has no meaning for kernel='precomputed': scale the rows before you compute the kernel"
+    counts = isinstance(find_expansion(values["expand"]), Kmers)
+    return f"{name} is not for counts of words ({values['expand']}): leave it out" if counts else ""
+
+
 def without_own_probabilities(name: str, values: Values) -> str:
     """Refuse `probability` for a loss whose models have probabilities anyway."""
     loss = values["loss"]
@@ -190,6 +198,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "weights": (numbers_or_files,),
     "class_weight": (CLASSIFY,),
     "expand": (CLASSIFY, without_kernel, sequences_from_files),
+    "scale": (of_features,),
     "gamma": (of_kernels("gaussian"),),
     "sigma": (one_of_two,),
     "degree": (of_kernels("polynomial"),),

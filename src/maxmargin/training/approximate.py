@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from maxmargin.data.columns import shifted
 from maxmargin.data.examples import Examples
 from maxmargin.data.labels import sides, signs
 from maxmargin.data.pick import pick
-from maxmargin.data.rows import count_stored
+from maxmargin.data.rows import Rows, count_stored
 from maxmargin.kernels.approximation import Approximation
 from maxmargin.kernels.feature_maps import transform
 from maxmargin.kernels.functions import Kernel, kernel_centre
@@ -26,17 +27,8 @@ LEAST_SECONDS = 1e-3  # least time for the fit itself, however long the features
 
 def fit_features(data: Examples, kernel: Kernel, approximation: Approximation, settings: Settings) -> Result:
     """Train a linear model on features that approximate the kernel."""
-    threads, seed, began = settings.thread_count, int(settings.seed), time.perf_counter()
-    weights = weights_of(data, settings)
-    counts = np.ones(data.n) if weights is None else weights
-    for side in sides(data.classes):
-        check_both_classes(signs(data.codes, side), counts)
-    counted = np.flatnonzero(counts)
-    centre = kernel_centre(kernel, data.rows, balanced=False)
-    every = data.rows if centre is None else shifted(data.rows, centre)
-    rows = every if len(counted) == data.n else pick(every, counted)
-    features = approximation.features(rows, kernel, seed, threads)
-    phi = transform(features, every, threads)
+    threads, began = settings.thread_count, time.perf_counter()
+    features, centre, phi = features_of(data, kernel, approximation, settings)
     spent = time.perf_counter() - began
     if settings.max_seconds is not None:
         settings = settings.changed(max_seconds=max(settings.max_seconds - spent, LEAST_SECONDS))
@@ -47,3 +39,19 @@ def fit_features(data: Examples, kernel: Kernel, approximation: Approximation, s
     result.model.training.update(d=features.d, nnz=count_stored(data.rows), approximation=result.model.approximation)
     result.why = f"{result.why} (on {result.model.approximation}: the certificate is of that problem)"
     return result
+
+
+def features_of(
+    data: Examples, kernel: Kernel, approximation: Approximation, settings: Settings
+) -> tuple[Any, np.ndarray | None, Rows]:
+    """Return features that approximate the kernel, the centre that is subtracted from rows, and the features of all."""
+    threads, weights = settings.thread_count, weights_of(data, settings)
+    counts = np.ones(data.n) if weights is None else weights
+    for side in sides(data.classes):
+        check_both_classes(signs(data.codes, side), counts)
+    counted = np.flatnonzero(counts)
+    centre = kernel_centre(kernel, data.rows, balanced=False)
+    every = data.rows if centre is None else shifted(data.rows, centre)
+    rows = every if len(counted) == data.n else pick(every, counted)
+    features = approximation.features(rows, kernel, int(settings.seed), threads)
+    return features, centre, transform(features, every, threads)

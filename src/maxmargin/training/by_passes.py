@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Event
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from maxmargin.training.pass_calibration import calibrate
 from maxmargin.training.support import AT_ONCE, support_of
 
 NOTHING = np.zeros(0)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,7 @@ def fit_group(task: PassTask, Cs: Sequence[float], warm: Result | None, interrup
     return results
 
 
-def groups_of(Cs: Sequence[float], most: int) -> list[Sequence[float]]:
+def groups_of(Cs: Sequence[T], most: int) -> list[Sequence[T]]:
     """Split the values of C into groups of about equal size, of at most `most` values each."""
     count = -(-len(Cs) // max(most, 1))
     size = -(-len(Cs) // count)

@@ -106,10 +106,14 @@ class KernelTask:
             return epsilon_svr(targets, C, float(settings.epsilon), settings.bias)
         return nu_svr(targets, C, settings.nu)
 
+    def scale_of(self, outcome: Outcome) -> float:
+        """Return the factor of a classifier's coefficients: 1/ρ for ν-SVC, as in LIBSVM."""
+        rho = -outcome.width if self.settings.nu is not None else 1.0
+        return 1.0 / rho if rho > 0.0 else 1.0
+
     def placed(self, outcome: Outcome, members: np.ndarray) -> Outcome:
         """Spread the coefficients of an outcome over all rows. For ν-SVC, divide them by ρ, as LIBSVM does."""
-        rho = -outcome.width if self.settings.nu is not None else 1.0
-        scale = 1.0 / rho if rho > 0.0 else 1.0
+        scale = self.scale_of(outcome)
         w, alpha = np.zeros((2, len(self.weights)))
         w[members], alpha[members] = scale * outcome.w, scale * np.abs(outcome.alpha)
         return Outcome(

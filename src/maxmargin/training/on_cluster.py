@@ -23,7 +23,7 @@ from maxmargin.training.by_passes import PassTask, check_finite_C, fit_by_passes
 from maxmargin.training.cluster_choice import OnCluster, choose_by_cost
 from maxmargin.training.file_passes import problems_at_once
 
-NOT_THERE = ("kernel", "expand", "memory", "nu", "columns", "drop", "kinds")  # parameters for one machine
+NOT_THERE = ("kernel", "expand", "memory", "nu", "columns", "drop", "kinds", "scale")  # parameters for one machine
 
 
 def fit_on_cluster(settings: Settings) -> Result:

@@ -80,12 +80,12 @@ def solved(problem: PassProblem, fits: list[tuple[int, int]], run: Run, at_once:
     return outcomes
 
 
-def without(problem: PassProblem, side: int, fold: int) -> PassProblem:
+def without(problem: PassProblem, side: int, fold: int, folds: int = FOLDS) -> PassProblem:
     """Return the problem of a class against the rest without a fold."""
     classes = problem.rows.facts.classes
     name = "" if len(classes) == 2 else f"{show(classes[side])} against the rest "
-    two = replace(problem.problem, positive=classes[side], fold=fold, folds=FOLDS)
-    return replace(problem, problem=two, name=f"{name}without fold {fold + 1} of {FOLDS}", keeps_dual=False)
+    two = replace(problem.problem, positive=classes[side], fold=fold, folds=folds)
+    return replace(problem, problem=two, name=f"{name}without fold {fold + 1} of {folds}", keeps_dual=False)
 
 
 def fitted(rows: Executor, numbers: np.ndarray, scores: str, side: int) -> tuple[float, float]:

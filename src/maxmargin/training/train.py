@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from maxmargin.data.examples import Examples, examples_in, examples_of
 from maxmargin.data.files import Files, is_file
 from maxmargin.data.rows import count_columns
 from maxmargin.data.take import take
-from maxmargin.errors import RefusedError
+from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.kernels.functions import find_kernel
 from maxmargin.loop.loop import Callback
+from maxmargin.models.scaling import divided, divisors_of, saved
 from maxmargin.problems.linear import checked_weights
 from maxmargin.results import Result, explained
 from maxmargin.settings.parameters import is_given
@@ -25,11 +27,12 @@ from maxmargin.solvers import PASS_SOLVERS, STREAMING_SOLVERS
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.training.approximate import fit_features
 from maxmargin.training.by_passes import check_finite_C
+from maxmargin.training.hints import hints_on_data, hints_on_limits
 from maxmargin.training.kernel import fit_kernel
 from maxmargin.training.linear import fit_linear
 from maxmargin.training.streamed import fit_streamed, path_streamed
 
-IN_MEMORY = ("kernel",)  # parameters that need all rows in memory
+IN_MEMORY = ("kernel", "scale")  # parameters that need all rows in memory
 BY_PASSES = ("weights", "class_weight", "warm", "probability")  # parameters that dual steps from files do not take
 
 
@@ -49,6 +52,7 @@ def train(
     weights: Any = None,
     class_weight: Any = None,
     expand: str | None = None,
+    scale: bool = False,
     kernel: Any = None,
     gamma: Any = "scale",
     sigma: float | None = None,
@@ -106,6 +110,8 @@ def train(
     class_weight : "balanced" for weights n / (k · count), or a dictionary {label: weight}; times `weights`
     expand : features computed from those of a row: "poly2", "hash:2**20", "fourier:2000:0.1"; for sequences of letters
         "kmers:8"; not together with a kernel
+    scale : whether each feature is divided by its largest absolute value, so that it lies in [-1, 1]; zeros stay zeros.
+        The model does the same to the rows that it predicts
     kernel : None, or "linear", "polynomial", "gaussian", "sigmoid", "precomputed", or a function f(X, Z)
     gamma : γ of the kernel: a number, "scale" for 1/(d var X) or "auto" for 1/d
     sigma : the width of a Gaussian kernel, instead of gamma: γ = 1/(2σ²)
@@ -154,7 +160,10 @@ def train(
     >>> result.status.name, result.certificate.relative_gap <= 1e-4
     ('CONVERGED', True)
     """
-    return fit(checked_settings(locals()))
+    settings = checked_settings(locals())
+    result = fit(settings)
+    result.hints += hints_on_limits(result, settings)
+    return result
 
 
 def fit(settings: Settings) -> Result:
@@ -173,7 +182,9 @@ def fit(settings: Settings) -> Result:
         result = fit_streamed(settings, files)
         result.model.training.update(described(files))
         return result
-    result = fit_examples(examples_in(files, settings.task), settings)
+    data = examples_in(files, settings.task)
+    result = fit_examples(data, settings)
+    result.hints = hints_on_data(data, settings)
     result.model.training.update(described(files))
     return result
 
@@ -252,11 +263,29 @@ def check_streamed(settings: Settings, files: Files) -> None:
 
 
 def fit_examples(data: Examples, settings: Settings) -> Result:
-    """Train on rows in memory. The model keeps what made the rows of a table."""
+    """Train on rows in memory. The model keeps what made the rows of a table, and the divisors of scaled features."""
+    if settings.scale:
+        return fit_scaled(data, settings)
     result = fit_rows(data, settings)
     if data.encoder is not None:
         result.model.training["encoder"] = data.encoder.saved()
     return result
+
+
+def fit_scaled(data: Examples, settings: Settings) -> Result:
+    """Train on rows in memory, with each feature divided by its largest absolute value."""
+    moved, divisors = scaled_examples(data, settings.thread_count)
+    result = fit_examples(moved, settings.changed(scale=False))
+    result.model.training["scale"] = saved(divisors)
+    return result
+
+
+def scaled_examples(data: Examples, threads: int) -> tuple[Examples, np.ndarray]:
+    """Return the examples with each feature divided by its largest absolute value, and the divisors."""
+    if data.encoder is not None:
+        raise ParameterError("scale: columns of a table are scaled already: leave it out, or take encode='none'")
+    divisors = divisors_of(data.rows)
+    return replace(data.on(divided(data.rows, divisors), threads), names=data.names), divisors
 
 
 def fit_rows(data: Examples, settings: Settings) -> Result:

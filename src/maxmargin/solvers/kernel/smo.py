@@ -28,6 +28,7 @@ from maxmargin.solvers.parts.working_set import INFINITE, Batches, estimate, sel
 from maxmargin.solvers.takes import EVERY_FORMULATION, Takes
 from maxmargin.status import Status
 from maxmargin.system.compiled import compiled, searching
+from maxmargin.system.extremes import larger, smaller
 
 # benchmarks/results/kernel.md was measured with these values.
 BATCH_PART = 8  # a batch holds an eighth of the examples
@@ -163,8 +164,8 @@ def extremes(F, rise, fall):
     """Return the largest F of variables that can grow, and the smallest F of variables that can decrease."""
     highest, lowest = -INFINITE, INFINITE
     for k in range(F.size):
-        highest = max(highest, F[k] + rise[k])
-        lowest = min(lowest, F[k] + fall[k])
+        highest = larger(highest, F[k] + rise[k])
+        lowest = smaller(lowest, F[k] + fall[k])
     return highest, lowest
 
 
@@ -173,11 +174,11 @@ def gains(F, fall, row, diagonal, own, highest, out):
     """Write the gain of each partner that can decrease into `out`; return the largest gain."""
     most = 0.0
     for k in range(F.size):
-        d = max(highest - (F[k] + fall[k]), 0.0)
+        d = larger(highest - (F[k] + fall[k]), 0.0)
         both = own + diagonal[k]
-        gain = d * d / max(both - 2.0 * row[k], LEAST_CURVATURE * both + UNDERFLOW)
+        gain = d * d / larger(both - 2.0 * row[k], LEAST_CURVATURE * both + UNDERFLOW)
         out[k] = gain
-        most = max(most, gain)
+        most = larger(most, gain)
     return most
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from maxmargin.solvers.small.factors import factorise, solve_factored
 from maxmargin.system.compiled import compiled_search, compiled_sums
+from maxmargin.system.extremes import larger, smaller
 
 INFINITE = 1e300  # Larger than every F; finite, because searches are compiled with the assumption of finite numbers.
 LEAST_CURVATURE = 1e-12  # Smallest curvature of a pair, relative to K_ii + K_jj: less is rounding error.
@@ -44,7 +45,7 @@ def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, most, diagonal
             for k in range(n):
                 rise[g, k] = 0.0 if group[k] == g and beta[k] < hi[k] else -INFINITE
                 fall[g, k] = 0.0 if group[k] == g and beta[k] > lo[k] else INFINITE
-                top, bottom = max(top, F[k] + rise[g, k]), min(bottom, F[k] + fall[g, k])
+                top, bottom = larger(top, F[k] + rise[g, k]), smaller(bottom, F[k] + fall[g, k])
             violation, reach = max(violation, top - bottom), max(reach, abs(top), abs(bottom))
             b = bottom if top <= -INFINITE else (top if bottom >= INFINITE else 0.5 * (top + bottom))
             for k in range(n):
@@ -63,7 +64,7 @@ def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, most, diagonal
             for other in range(groups):
                 top, bottom = -INFINITE, INFINITE
                 for k in range(n):
-                    top, bottom = max(top, F[k] + rise[other, k]), min(bottom, F[k] + fall[other, k])
+                    top, bottom = larger(top, F[k] + rise[other, k]), smaller(bottom, F[k] + fall[other, k])
                 if other == 0 or top - bottom > highest - lowest:
                     g, highest, lowest = other, top, bottom
             if highest - lowest <= enough or highest <= -INFINITE or lowest >= INFINITE:
@@ -73,10 +74,10 @@ def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, most, diagonal
             while F[i] + rise[g, i] != highest:
                 i += 1
             for k in range(n):
-                d = max(highest - (F[k] + fall[g, k]), 0.0)
+                d = larger(highest - (F[k] + fall[g, k]), 0.0)
                 both = diagonal[i] + diagonal[k]
-                gain[k] = d * d / max(both - 2.0 * K[i, k], LEAST_CURVATURE * both + UNDERFLOW)
-                largest = max(largest, gain[k])
+                gain[k] = d * d / larger(both - 2.0 * K[i, k], LEAST_CURVATURE * both + UNDERFLOW)
+                largest = larger(largest, gain[k])
             while gain[j] != largest:
                 j += 1
             both = diagonal[i] + diagonal[j]

@@ -5,6 +5,7 @@ Solves   max_β  −½ βᵀKβ − qᵀβ,   lo ≤ β ≤ hi,  Σ β = c in ea
 Step     a pair of variables, as in `smo`; without a bias, one variable
 Newton   between the pair steps the free variables, lo < β < hi, move to their joint optimum, or to the first bound:
          K_FF Δ = F_F − b. Near the solution this step is exact, so weights and repeated examples give the same model
+Shrinks  with many rows, variables at a bound are left out for a while (small/shrinking)
 Rows     with few features and slow pair steps, a linear problem changes to an interior-point method on the rows
 Costs    K once; a pair step O(n); a Newton step O(f³) for f free variables; memory O(n²)
 After    Platt 1998; Fan, Chen, Lin, JMLR 2005; Scheinberg, JMLR 2006 (free variables); Mehrotra 1992 (interior point)
@@ -17,20 +18,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.errors import RefusedError
+from maxmargin.errors import ParameterError, RefusedError
 from maxmargin.problems.certificate import Certified, Point, feasible
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.small.design import MOST_ROWS, MOST_VALUES, is_small, split
 from maxmargin.solvers.small.interior import interior, rows_of
 from maxmargin.solvers.small.pair_steps import MOST_FREE, maximise, maximise_singly
+from maxmargin.solvers.small.shrinking import moved_in_parts
 from maxmargin.solvers.takes import EVERY_FORMULATION, Takes
 from maxmargin.status import Status
+from maxmargin.system.values import is_number
 
-FIRST_TARGET = 5e-5  # Relative gap of the first call: half of the default tolerance, to leave room for rounding.
+FIRST_TARGET = (
+    5e-5  # Relative gap of the first call, as a default: half of the default tolerance, to leave room for rounding.
+)
 LOWER_TARGET = 0.1  # Each further call lowers it by this factor.
 LEAST_TARGET = 1e-13  # A gap this small by the solver's own sums is exact up to their rounding: there is no next step.
 WORK = 100_000_000  # Values of K visited by the pair steps of one call: a tenth of a second.
+STEPS_PER_ROW = 50  # The same, at least: with many rows, most steps are on a part of them.
 STEP_COST = 1000  # Cost of a pair step beside the values it visits, in values: its part of the Newton steps.
 # Where an interior-point method is possible, it comes first with at least LEAST_EXAMPLES examples and few columns or
 # many examples for each. Else pair steps get about as much time as it would take. Measured on 100 to 2,000 examples of
@@ -77,19 +83,26 @@ class SmallSmo:
     state_type = PairState
     takes = Takes(("hinge",), formulations=EVERY_FORMULATION)
 
+    target: float = FIRST_TARGET  # relative gap at which the first certificate is asked for
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.target) and self.target > 0.0):
+            raise ParameterError(f"target={self.target!r} must be a number above 0")
+
     def start(self, problem: Any, warm: Point | None = None) -> PairState:
         """Start at the first β of the formulation, or at the dual point of `warm`."""
         check_size(problem)
         beta = start_of(problem, warm)
         if not beta.any():
             F = problem.y.copy() if isinstance(problem, Problem) else -problem.formulation.q
-            return PairState(beta, F, NOTHING)
+            return PairState(beta, F, NOTHING, self.target)
         arrays = arrays_of(problem)
-        return PairState(beta, -arrays.q - arrays.K @ beta, NOTHING)
+        return PairState(beta, -arrays.q - arrays.K @ beta, NOTHING, self.target)
 
     def advance(self, problem: Any, state: PairState, rng: np.random.Generator) -> Status | None:
         """Reach the next gap, or take as many steps as a tenth of a second allows."""
-        return self.steps(problem, state, WORK // (len(state.beta) + STEP_COST))
+        n = len(state.beta)
+        return self.steps(problem, state, max(WORK // (n + STEP_COST), STEPS_PER_ROW * n))
 
     def advance_within(self, problem: Any, state: PairState, rng: np.random.Generator, visits: float) -> Status | None:
         """Reach the next gap, or visit examples `visits` times; a pair step visits two."""
@@ -117,7 +130,7 @@ class SmallSmo:
         before, arrays = state.estimate, arrays_of(problem)
         if len(state.v):
             state.F = -arrays.q - arrays.K @ state.beta
-        state.estimate, taken = moved(arrays, state, most)
+        state.estimate, taken = moved_in_parts(arrays, state, most, moved)
         state.visited += max(2 * taken, 1)
         if rows is not None and state.estimate > state.target:
             return interior(problem, state, rows)
@@ -171,7 +184,8 @@ def moved(arrays: Arrays, state: PairState, most: int) -> tuple[float, int]:
 
 def check_size(problem: Any) -> None:
     """Refuse a problem whose whole kernel matrix would be too large."""
-    if problem.n > MOST_ROWS or (isinstance(problem, Problem) and not is_small(problem)):
+    many = problem.n > MOST_ROWS and not (isinstance(problem, KernelProblem) and problem.has_matrix)
+    if many or (isinstance(problem, Problem) and not is_small(problem)):
         other = "smo" if isinstance(problem, KernelProblem) else "auto"
         raise RefusedError(
             f"small_smo is for up to {MOST_ROWS:,} rows of up to {MOST_VALUES:,} values: use solver={other!r}"

@@ -1,0 +1,1 @@
+"""Choosing C, and γ of a kernel, by cross-validation."""

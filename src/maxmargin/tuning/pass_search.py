@@ -1,0 +1,171 @@
+"""A search over C on rows that do not fit in memory, or on a cluster: all folds, and several C, in the same passes.
+
+The folds are a hash of the row number. One more pass computes the decision value of each row by the model without its
+fold.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.collections import is_on_cluster
+from maxmargin.data.files import Files
+from maxmargin.data.folds import folds_of_numbers
+from maxmargin.data.in_step import InStep
+from maxmargin.data.labels import sides
+from maxmargin.data.reduction import PassStoppedError
+from maxmargin.errors import ParameterError
+from maxmargin.loop.outcome import Outcome
+from maxmargin.loop.stopping import Limits
+from maxmargin.models.linear import has_probabilities, label_of, probabilities_of
+from maxmargin.multiclass import SharedRun, solve_all
+from maxmargin.problems.certificate import Point, summed
+from maxmargin.problems.held_out import CLASS_NUMBERS, CountFolds, ScoreHeldOut
+from maxmargin.settings.settings import Settings
+from maxmargin.solvers import PASS_SOLVERS
+from maxmargin.system.values import is_whole
+from maxmargin.training.by_passes import PassTask, checked_classes, groups_of, posed, stop_of
+from maxmargin.training.calibration import has_both
+from maxmargin.training.file_choice import choose_for_path
+from maxmargin.training.file_passes import task_of_files
+from maxmargin.training.pass_calibration import without
+from maxmargin.tuning.fit import LOOSENED
+from maxmargin.tuning.scoring import HeldOutClassifier, Score, scored
+from maxmargin.tuning.table import Candidate
+from maxmargin.tuning.tuning import Tuning
+
+KIND = "random"
+
+
+def checked_folds(folds: Any, groups: Any, order: str) -> int:
+    """Return the number of folds; raise if anything else is wanted of them."""
+    if not (is_whole(folds) and folds > 1):
+        raise ParameterError(f"folds={folds!r} must be a whole number above 1 for rows that do not fit in memory")
+    for name, given in (("groups", groups is not None), ("order='time'", order == "time")):
+        if given:
+            raise ParameterError(f"{name} is for rows in memory: give more memory, or leave it out")
+    return int(folds)
+
+
+@contextmanager
+def task_for(settings: Settings, files: Files | None) -> Iterator[PassTask]:
+    """Yield the task of files that do not fit in memory, or of rows on a cluster."""
+    if files is None:
+        from maxmargin.training.on_cluster import task_on_cluster
+
+        with task_on_cluster(settings) as task:
+            yield task
+        return
+    name = settings.solver if settings.solver in PASS_SOLVERS else choose_for_path(settings, files)[0]
+    name = name if name in PASS_SOLVERS else "cocoa"
+    options = settings.options if name == settings.solver else None
+    own = settings.changed(solver=name, options=options, probability=False)
+    yield task_of_files(own, files, name, "all folds in the same passes", settings.limits)[0]
+
+
+def on_cluster(settings: Settings) -> bool:
+    """Whether the rows are on a cluster."""
+    return settings.client is not None or is_on_cluster(settings.X)
+
+
+class PassSearch:
+    """A search in progress. `times` are when it began and when it ends at the latest."""
+
+    def __init__(
+        self, tuning: Tuning, task: PassTask, score: Score, times: tuple[float, float], interrupt: Event
+    ) -> None:
+        self.tuning, self.task, self.score, self.times, self.interrupt = tuning, task, score, times, interrupt
+        left = times[1] - time.perf_counter()
+        self.limits = Limits(LOOSENED * task.settings.tol, left if np.isfinite(left) else None)
+        self.stop = stop_of(self.limits, interrupt, time.perf_counter())
+        self.classes = checked_classes(task.rows.facts.classes)
+        self.places = sides(self.classes)
+
+    def go(self, callback: Callable[[Tuning], Any] | None) -> None:
+        """Fit and score all candidates, as many C in the same passes as memory allows."""
+        try:
+            [(counts,)] = self.task.rows.reduce([CountFolds(self.classes, self.tuning.folds)], self.stop)
+            starts: list[Outcome | None] = []
+            for group in groups_of(self.tuning.candidates, self.task.at_once // (len(self.places) * len(counts))):
+                starts = self.take(group, counts, starts)
+                self.tuning.seconds = time.perf_counter() - self.times[0]
+                if callback is not None and callback(self.tuning):
+                    self.tuning.ended = "interrupted"
+                    return
+        except PassStoppedError:
+            self.tuning.ended = "interrupted" if self.interrupt.is_set() else "time limit"
+
+    def take(
+        self, group: Sequence[Candidate], counts: np.ndarray, starts: list[Outcome | None]
+    ) -> list[Outcome | None]:
+        """Fit and score some candidates. `starts` are the fits of the C before; return those of the last one."""
+        fits = [(k, fold) for k, place in enumerate(self.places) for fold in self.able(place, counts)]
+        parts, step = self.solved([one.C for one in group], fits, starts), len(fits)
+        for number, candidate in enumerate(group):
+            own = parts[number * step : (number + 1) * step]
+            if any(part.status.value in ("time limit", "interrupted") for part in own):
+                raise PassStoppedError
+            candidate.gap = summed(part.certificate for part in own).relative_gap
+            candidate.seconds = sum(part.seconds for part in own) / len(parts)
+            candidate.scores = self.scores(self.values(fits, own, counts))
+        return list(parts[-step:])
+
+    def able(self, place: int, counts: np.ndarray) -> Iterator[int]:
+        """Yield the folds without which the rows still hold both sides of the problem of a class."""
+        for fold, own in enumerate(counts):
+            if has_both(np.flatnonzero(np.sum(counts, axis=0) > own), place):
+                yield fold
+
+    def solved(self, Cs: Sequence[float], fits: list[tuple[int, int]], starts: list[Outcome | None]) -> list[Outcome]:
+        """Solve the problem of each C, class and fold, all in the same passes."""
+        task, settings, count = self.task, self.task.settings, len(Cs) * len(fits)
+        rows: Any = task.rows
+        if starts and (survey := getattr(rows, "survey", None)) is not None:
+            survey(np.random.default_rng([int(settings.seed), 3]), self.stop)  # the first sample has been released
+        workers = max(min(count, task.at_once), 1)
+        shared: Any = InStep(rows, count, workers)
+        problems = []
+        for C in Cs:
+            base = posed(task, shared, C, self.classes, self.stop)
+            problems += [without(base, self.places[k], fold, self.tuning.folds) for k, fold in fits]
+        problems = [replace(problem, slot=str(number)) for number, problem in enumerate(problems)]
+        points = [Point(part.w, part.b) for part in starts if part is not None] * len(Cs)
+        run = SharedRun(task.method, self.limits, int(settings.seed), None, self.interrupt, succession=task.succession)
+        return solve_all(problems, count, run, starts=points or None, workers=workers)
+
+    def values(self, fits: list[tuple[int, int]], parts: list[Outcome], counts: np.ndarray) -> np.ndarray:
+        """Return the decision values of all rows, each by the models without its fold: a column for each problem."""
+        rows, folds = self.task.rows, self.tuning.folds
+        v = np.zeros((len(self.places), folds, rows.facts.d + 1))
+        for k, place in enumerate(self.places):
+            for fold, own in enumerate(counts):
+                present = np.flatnonzero(np.sum(counts, axis=0) > own)
+                v[k, fold, -1] = 1.0 if place in present else -1.0  # the fit knows only one of the two classes
+        for (k, fold), part in zip(fits, parts, strict=True):
+            v[k, fold, :-1], v[k, fold, -1] = part.w, part.b
+        names = [f"held out {k}" for k in range(len(self.places))]
+        rows.reduce([ScoreHeldOut(self.classes, v[k], name) for k, name in enumerate(names)], self.stop)
+        return np.column_stack([rows.vector(name) for name in names])
+
+    def scores(self, values: np.ndarray) -> list[float | None]:
+        """Return the score of each fold; rows without weight are left out."""
+        numbers, folds = np.asarray(self.task.rows.vector(CLASS_NUMBERS), dtype=np.intp), self.tuning.folds
+        fold_of_row, found = folds_of_numbers(np.arange(len(numbers)), folds), list[float | None]()
+        for fold in range(folds):
+            own = np.flatnonzero((fold_of_row == fold) & (numbers >= 0))
+            labels = self.classes[numbers[own]]
+            found.append(scored(self.score, self.estimator(values[own]), labels, self.tuning.scoring))
+        return found
+
+    def estimator(self, values: np.ndarray) -> HeldOutClassifier:
+        """Return the estimator that knows these decision values."""
+        plain = values[:, 0] if values.shape[1] == 1 else values
+        probabilities = probabilities_of(values) if has_probabilities(self.task.settings.loss) else None
+        return HeldOutClassifier(self.classes, plain, label_of(self.classes, plain), probabilities)
