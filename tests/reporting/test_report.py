@@ -13,6 +13,7 @@ from subjects import NASTY, table
 import maxmargin
 from maxmargin.cli import run
 from maxmargin.errors import DataError, FileError, ParameterError
+from maxmargin.models.named_weights import named_weights
 from maxmargin.reporting.content import Findings, Table
 
 
@@ -112,6 +113,29 @@ def test_race_writes_a_page(here, capsys):
     text = Path("race.html").read_text()
     assert "refused the problem" in text
     assert "maxmargin race data.svm" in text
+
+
+def test_tune_writes_a_page_with_its_table(here, capsys):
+    assert run(["tune", "data.svm", "--Cs", "0.1,1,10", "--folds", "3", "-q", "--report", "tuned.html"]) == 0
+    assert "saved tuned.html" in capsys.readouterr().out
+    made = maxmargin.report("data.safetensors")
+    assert {"tuning"} <= {figure.name for figure in made.figures}
+    assert cells(made, "provenance")["trained by"][0].startswith("maxmargin tune data.svm")
+    assert len(next(one for one in made.sections if one.name == "tuning").parts[-1].rows) == 3
+
+
+def test_weights_and_the_boundary_of_a_scaled_model_are_those_of_its_rows():
+    X, y = overlapping(n=120)
+    X = X * np.array([100.0, 1.0, 0.01, 1.0, 5.0])[: X.shape[1]]
+    model = maxmargin.train(X, y, scale=True).model
+    w = np.array([one.weight for one in named_weights(model).itertuples()])
+    assert np.allclose(model.decide(X) - model.decide(X[:1] * 0), X @ w)
+    made = maxmargin.report(model, X, y)
+    accuracy = np.mean(model.predict(X) == y)
+    assert f"{100 * accuracy:.1f}% of 120 rows" in made.verdict.words
+    spec = next(figure.spec for figure in made.figures if figure.name == "boundary")
+    points = {int(one["note"].split(",")[0]): one["x"] for one in spec["layer"][-1]["data"]["values"]}
+    assert np.allclose([points[k] for k in range(120)], model.decide(X), atol=1e-4)
 
 
 def test_inspect_leaves_the_history_out(here, capsys):

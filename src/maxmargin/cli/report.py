@@ -36,6 +36,7 @@ def report(
 
     from maxmargin.cli.command_line import command_line
     from maxmargin.cli.options import names_in
+    from maxmargin.cli.output import printable
     from maxmargin.data.open_source import files_of
     from maxmargin.reporting.report import check_folder, check_page, report
     from maxmargin.system.atomic_files import check_apart
@@ -53,6 +54,6 @@ def report(
         sys.stdout.write(made.html())
         return
     made.save(target, force)
-    print(f"{made.verdict.words}\nsaved {target}")
+    print(f"{printable(made.verdict.words)}\nsaved {printable(target)}")
     if png is not None:
-        print(f"saved {len(made.save_pictures(png, force))} pictures in {png}")
+        print(f"saved {len(made.save_pictures(png, force))} pictures in {printable(png)}")

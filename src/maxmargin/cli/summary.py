@@ -18,7 +18,7 @@ from maxmargin.models.linear import LinearModel, Model
 from maxmargin.results import Result
 from maxmargin.status import Status
 
-NOT_SHOWN = ("d", "history", "scale")  # by `inspect`: what it shows as features, and what `report` draws
+NOT_SHOWN = ("d", "scale", "history")  # by `inspect`: shown in other words, or drawn by `report`
 SHOWN = 4  # rows of a proof that are shown for each side
 KINDS = {
     LinearModel: "linear model",

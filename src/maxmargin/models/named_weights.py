@@ -14,6 +14,7 @@ from maxmargin.data.passes import combination
 from maxmargin.errors import MaxmarginError
 from maxmargin.kernels.functions import Linear
 from maxmargin.models.input_rows import encoder_in
+from maxmargin.models.scaling import divisors_in
 
 if TYPE_CHECKING:
     from maxmargin.models.linear import Model
@@ -60,7 +61,19 @@ def framed(found: list[NamedWeight]) -> Any:
 
 
 def weight_rows(model: Any) -> np.ndarray | None:
-    """Return the weights of the features, a row for each problem; None for a model without such weights."""
+    """Return the weights of the features that rows are given with; None for a model without such weights.
+
+    There is a row for each problem. Features that the model scales are those before scaling.
+    """
+    found = weights_after_scaling(model)
+    if found is None or "scale" not in model.training:
+        return found
+    divisors = divisors_in(model.training["scale"])
+    return np.asarray(found / np.pad(divisors, (0, found.shape[1] - len(divisors)), constant_values=1.0))
+
+
+def weights_after_scaling(model: Any) -> np.ndarray | None:
+    """Return the weights of the features that the model sees."""
     if "expand" in model.training or hasattr(model, "features"):
         return None
     if hasattr(model, "w"):

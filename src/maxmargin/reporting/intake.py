@@ -17,7 +17,7 @@ from maxmargin.data.open_source import files_of
 from maxmargin.data.rows import count_columns, count_rows
 from maxmargin.errors import DataError
 from maxmargin.models.input_files import files_for_model
-from maxmargin.models.input_rows import input_rows
+from maxmargin.models.input_rows import unscaled_rows
 from maxmargin.reporting.evidence import Block, Evidence
 from maxmargin.reporting.one_pass import Pass
 from maxmargin.reporting.subject import Subject
@@ -40,7 +40,7 @@ def gathered(
     X, y = apart(X, y, label)
     if y is None and labelled:
         raise DataError("y is missing: give the label of each row of X")
-    rows = input_rows(subject.training, X)
+    rows = unscaled_rows(subject.training, X)
     y = None if y is None else check_length(y, count_rows(rows))
     return Pass(subject, threads).over([Block(rows, y, 0)]).evidence("X", None, "")
 

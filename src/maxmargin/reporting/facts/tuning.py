@@ -38,8 +38,9 @@ class Tuning(NamedTuple):
 
     @property
     def best(self) -> Trial | None:
-        """The trial of the best mean score."""
-        return max(self.finished, key=lambda one: one.mean if one.mean is not None else -1e300, default=None)
+        """The trial of the best mean score over all folds."""
+        whole = [one for one in self.finished if not one.dropped]
+        return max(whole, key=lambda one: one.mean if one.mean is not None else -1e300, default=None)
 
     @property
     def end_of_grid(self) -> str | None:

@@ -8,7 +8,7 @@ from maxmargin.reporting.figures.tuning import tuning_figure
 from maxmargin.reporting.words import number
 
 RULES = {
-    "one_standard_error": "the smallest C whose mean score is within one standard error of the best",
+    "one_standard_error": "the simplest setting whose mean score is within one standard error of the best",
     "best": "the best mean score",
 }
 
@@ -16,7 +16,8 @@ RULES = {
 def tuning_section(found: Tuning) -> Section:
     """Return the tuning curve with its table."""
     gamma = "" if found.gamma is None else f" and γ = {number(found.gamma)}"
-    told = f"C = {number(found.C)}{gamma} was chosen: {RULES.get(found.rule, found.rule)}."
+    verb = "was" if found.gamma is None else "were"
+    told = f"C = {number(found.C)}{gamma} {verb} chosen: {RULES.get(found.rule, found.rule)}."
     ended = f"ended early ({found.ended})" if found.ended else "tried everything"
     words = (
         f"{told} Each point is the mean {found.scoring} over {found.folds} folds ({found.kind}), with its standard "
