@@ -54,7 +54,7 @@ class LogicalWorkers:
     def __post_init__(self) -> None:
         self.partition_facts = [one.facts for one in self.partitions]
         self.facts: RowFacts = together(self.partition_facts)
-        self.origin = SimpleNamespace(count=len(self.partitions))
+        self.origin = SimpleNamespace(count=len(self.partitions), encoder=None)
 
     @property
     def rounds(self) -> int:

@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from maxmargin.data.encoding.fit import statistics_of
 from maxmargin.data.encoding.request import Request
-from maxmargin.data.encoding.statistics import TableStatistics
+from maxmargin.data.encoding.statistics import SAMPLED_BYTES, TableStatistics
 from maxmargin.data.tables.source import TableSource
+
+SAMPLED_SHARE = 0.25  # of the largest batch, for the sample: it is there three times while rows are added
 
 
 class Look(NamedTuple):
@@ -43,7 +45,8 @@ def agreed(looks: Sequence[Look]) -> dict[str, bool]:
 
 def part_of_table(table: TableSource, number: int, request: Request, types: Mapping[str, bool]) -> TableStatistics:
     """Return the statistics of one file of a table."""
-    return statistics_of(table.scan(types), request, table.name, number)
+    most = min(SAMPLED_BYTES, int(SAMPLED_SHARE * table.limit))
+    return statistics_of(table.scan(types), request, table.name, number, most)
 
 
 def whole_table(tables: Sequence[TableSource], request: Request, types: Mapping[str, bool]) -> TableStatistics:

@@ -14,10 +14,14 @@ from pyarrow import feather, parquet
 
 import maxmargin
 from maxmargin.cli import run
+from maxmargin.data.encoding.request import Request
+from maxmargin.data.files import Files
 from maxmargin.data.open_source import kind_of
+from maxmargin.data.table_parts import part_of_table
 from maxmargin.data.tables.csv_dialect import dialect_of
 from maxmargin.errors import DataError, FileError, MaxmarginError
 from maxmargin.status import Status
+from maxmargin.system.budget import Budget
 
 
 def shop(n=900, seed=0):
@@ -200,3 +204,16 @@ def test_a_number_column_with_text_at_prediction_names_the_value(tmp_path):
     assert run(["predict", str(tmp_path / "m"), str(tmp_path / "bad.csv")]) == 1
     with pytest.raises(MaxmarginError, match=r"column 'price'.*cheap"):
         model.predict(shop().assign(price="cheap"))
+
+
+def test_the_sample_of_long_rows_keeps_to_the_memory_limit(tmp_path):
+    rng = np.random.default_rng(0)
+    letters = rng.choice(list("abcdefgh "), (3000, 4000))
+    table = pd.DataFrame({"note": ["".join(row) for row in letters], "label": rng.integers(0, 2, 3000)})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    files = Files(tmp_path / "rows.csv", memory=Budget(4 << 20), request=Request())
+    [one] = files.tables
+    found = part_of_table(one, 0, Request(label="label"), {})
+    assert found.rows == 3000
+    assert found.sample.num_rows >= 100
+    assert found.sample.nbytes <= 4 << 20

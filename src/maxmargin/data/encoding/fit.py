@@ -15,7 +15,7 @@ from maxmargin.data.encoding.columns import LeftOut
 from maxmargin.data.encoding.encoder import Encoder, check_distinct
 from maxmargin.data.encoding.leaks import columns_with_label
 from maxmargin.data.encoding.request import Request
-from maxmargin.data.encoding.statistics import TableStatistics
+from maxmargin.data.encoding.statistics import SAMPLED_BYTES, TableStatistics
 from maxmargin.data.rows import count_stored
 from maxmargin.errors import DataError
 
@@ -49,9 +49,11 @@ def fit_encoder(scan: Scan, request: Request, place: str, typed: bool) -> Encode
         types.update(dict.fromkeys(numbers, True))
 
 
-def statistics_of(batches: Iterable[Any], request: Request, place: str, part: int = 0) -> TableStatistics:
-    """Return the statistics of the batches of one part of a table."""
-    found = TableStatistics(part, place)
+def statistics_of(
+    batches: Iterable[Any], request: Request, place: str, part: int = 0, most: int = SAMPLED_BYTES
+) -> TableStatistics:
+    """Return the statistics of the batches of one part of a table, with a sample of at most `most` bytes."""
+    found = TableStatistics(part, place, most=most)
     for batch in batches:
         names = batch.schema.names
         if not found.rows:

@@ -109,7 +109,10 @@ def short(texts: Any) -> Any:
 
 @dataclass
 class TableStatistics:
-    """The statistics of a table. `part` is the number of this part of it, `place` its name in messages."""
+    """The statistics of a table. `part` is the number of this part of it, `place` its name in messages.
+
+    The sample has at most `size` rows and `most` bytes.
+    """
 
     part: int = 0
     place: str = "X"
@@ -118,6 +121,7 @@ class TableStatistics:
     keys: np.ndarray = field(default_factory=lambda: np.zeros(0))
     sample: Any = None
     size: int = SAMPLED_ROWS
+    most: int = SAMPLED_BYTES
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng([self.part, 2026])
@@ -151,7 +155,7 @@ class TableStatistics:
         every = np.concatenate([self.keys, keys])
         order = np.argsort(every, kind="stable")[: self.size]
         self.sample, self.keys = table.take(order).combine_chunks(), every[order]
-        while self.sample.nbytes > SAMPLED_BYTES and self.size > 1:
+        while self.sample.nbytes > self.most and self.size > 1:
             self.size = min(self.size, len(self.keys)) // 2
             self.sample, self.keys = self.sample.take(np.arange(self.size)), self.keys[: self.size]
 
@@ -166,7 +170,7 @@ class TableStatistics:
         self.rows += other.rows
         for name, column in other.columns.items():
             self.columns.setdefault(name, ColumnStatistics(name)).merge(column)
-        self.size, self.sample = min(self.size, other.size), mine
+        self.size, self.most, self.sample = min(self.size, other.size), min(self.most, other.most), mine
         self.keep(theirs, other.keys)
 
     def copy(self) -> TableStatistics:
