@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FENCED = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^ {4}(maxmargin (?!.* {2}).*)$", re.MULTILINE)
-ELSEWHERE = ("tcp://", "your-data", " FILE ")  # clusters, files that no test has, and the list of commands
+ELSEWHERE = ("tcp://", "your-data", " FILE ", " MODEL ")  # clusters; no files; the list of commands
 TABLES = (".csv", ".parquet")
 ENDED = (0, 3)  # exit codes of a run that converged, or that a limit ended
 
