@@ -1,5 +1,6 @@
 """The solvers for small problems: exact at the end, and quick to end where float64 leaves nothing to gain."""
 
+import numba
 import numpy as np
 import pytest
 from problems import overlapping, posed
@@ -12,7 +13,9 @@ from maxmargin.data.take import take
 from maxmargin.kernels.functions import Gaussian
 from maxmargin.problems.formulations import nu_svc, nu_svr
 from maxmargin.problems.kernel import KernelProblem
-from maxmargin.solvers.small.smo import SmallSmo, arrays_of, moved
+from maxmargin.solvers.small.shrinking import moved_in_parts
+from maxmargin.solvers.small.smo import Arrays, PairState, SmallSmo, arrays_of, moved
+from maxmargin.system.extremes import larger, smaller
 
 rng = np.random.default_rng(3)
 iris = load_iris(return_X_y=True)
@@ -94,3 +97,42 @@ def test_several_threads_give_the_same_bits(loss, intercept_scaling):
 def test_auto_leaves_small_problems_to_dual_steps_where_these_are_far_cheaper(n, d, C, solver):
     X, y = overlapping(n=n, d=d)
     assert choose(posed(X / np.sqrt(d), y, C=C))[0] == solver
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+def test_steps_on_a_part_of_the_variables_reach_the_optimum_of_all(C):
+    X, y = overlapping(n=900, d=5)
+    options = {"kernel": "gaussian", "gamma": 0.2, "C": C}
+    parts = maxmargin.train(X, y, solver="small_smo", **options)
+    whole = maxmargin.train(X, y, solver="smo", tol=1e-8, **options)
+    assert parts.status is maxmargin.Status.CONVERGED
+    assert parts.certificate.primal == pytest.approx(whole.certificate.primal, rel=1e-4)
+    assert parts.certificate.dual <= whole.certificate.primal
+
+
+def test_steps_on_a_part_keep_the_sum_the_box_and_the_gradient():
+    rng = np.random.default_rng(0)
+    n = 1200
+    X = rng.normal(size=(n, 3))
+    y = np.sign(X[:, 0] + rng.normal(size=n))
+    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    arrays = Arrays(K, np.minimum(5.0 * y, 0.0), np.maximum(5.0 * y, 0.0), -y, np.zeros(n, np.intp), 1, 0.0)
+    state = PairState(np.zeros(n), y.copy(), np.zeros(0), 1e-6)
+    gap, steps = moved_in_parts(arrays, state, 10**7, moved)
+    assert gap <= 1e-6
+    assert steps > n
+    assert np.all((arrays.lo <= state.beta) & (state.beta <= arrays.hi))
+    assert abs(state.beta.sum()) <= 1e-9
+    assert pytest.approx(y - K @ state.beta, abs=1e-8) == state.F
+
+
+def test_larger_and_smaller_are_those_of_numpy():
+    @numba.njit
+    def ends(values):
+        top, bottom = -np.inf, np.inf
+        for value in values:
+            top, bottom = larger(top, value), smaller(bottom, value)
+        return top, bottom
+
+    for values in (np.random.default_rng(0).normal(size=1001), np.array([3.0]), np.array([-np.inf, 1.0, np.inf])):
+        assert ends(values) == (values.max(), values.min())

@@ -2,6 +2,7 @@
 
 Variables at a bound that form no violating pair are left out for a while, as in `smo`. A pair step on the others reads
 short rows, which stay in the processor's cache. When their gap has reached the target, F of all variables is computed.
+This is for problems with one sum, those with a free bias.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Moved = Callable[[Any, Any, int], tuple[float, int]]
 def moved_in_parts(arrays: Any, state: Any, most: int, moved: Moved) -> tuple[float, int]:
     """Take at most so many pair steps; return the relative gap and how many were taken."""
     n, taken = len(state.beta), 0
-    if n < LEAST_ROWS or arrays.groups > 1:
+    if n < LEAST_ROWS or arrays.groups != 1:
         return moved(arrays, state, most)
     while True:
         gap, steps = moved(arrays, state, min(most - taken, int(STEPS * n)))
@@ -42,8 +43,6 @@ def remaining(arrays: Any, state: Any) -> np.ndarray:
     """Return the free variables, and those at a bound that could form a violating pair."""
     beta, F, lo, hi = state.beta, state.F, arrays.lo, arrays.hi
     grows, falls = beta < hi, beta > lo
-    if not arrays.groups:
-        return np.flatnonzero(np.where(F > 0.0, grows, falls) | grows & falls)
     if not (np.any(grows) and np.any(falls)):
         return np.zeros(0, dtype=np.intp)
     highest, lowest = np.max(F[grows]), np.min(F[falls])
