@@ -60,4 +60,4 @@ def test_every_estimator_is_tried():
         "polynomial_map",
         "validation",
     }
-    assert found - shared == {"linear_svc", "one_class_svm", "svc", "svr"}
+    assert found - shared == {"linear_svc", "one_class_svm", "svc", "svr", "tuned"}

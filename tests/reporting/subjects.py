@@ -61,7 +61,7 @@ def tuned(frame):
 
 
 def multiclass(frame):
-    result = maxmargin.train(frame.drop(columns="pays"), label="town", solver="dual_coordinate")
+    result = maxmargin.train(frame.drop(columns="pays"), label="town", solver="dual_coordinate", tol=1e-8)
     return maxmargin.report(result, frame)
 
 

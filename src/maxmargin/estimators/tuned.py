@@ -99,10 +99,10 @@ class LinearSVCCV(SearchMixin, LinearSVC):
     Examples
     --------
     >>> from maxmargin import LinearSVCCV
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], ["a", "a", "a", "b", "b", "b"]
+    >>> X, y = [[0.0], [0.5], [1.0], [3.0], [3.5], [4.0]], ["a", "a", "a", "b", "b", "b"]
     >>> svc = LinearSVCCV(Cs=[0.01, 1.0], cv=3).fit(X, y)
     >>> svc.C_, svc.predict([[0.5]]).tolist()
-    (1.0, ['a'])
+    (0.01, ['a'])
     """
 
     def __init__(

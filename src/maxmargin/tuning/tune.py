@@ -103,10 +103,10 @@ def tune(
     Examples
     --------
     >>> import maxmargin
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 0, 1, 1, 1]
-    >>> tuned = maxmargin.tune(X, y, Cs=[0.01, 1.0], folds=3)
-    >>> tuned.C, round(tuned.chosen.mean, 3)
-    (1.0, 1.0)
+    >>> X, y = [[0.0], [0.5], [1.0], [3.0], [3.5], [4.0]], [0, 0, 0, 1, 1, 1]
+    >>> tuned = maxmargin.tune(X, y, Cs=[0.001, 10.0], folds=3, rule="best")
+    >>> tuned.C, tuned.chosen.mean, tuned.model.predict([[1.2]]).tolist()
+    (10.0, 1.0, [0])
     """
     if rule not in RULES:
         raise ParameterError(f"rule={rule!r} is not known: choose one of {', '.join(RULES)}")
@@ -154,7 +154,7 @@ def cross_validate(
     Examples
     --------
     >>> import maxmargin
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 0, 1, 1, 1]
+    >>> X, y = [[0.0], [0.5], [1.0], [3.0], [3.5], [4.0]], [0, 0, 0, 1, 1, 1]
     >>> maxmargin.cross_validate(X, y, folds=3).scores
     [1.0, 1.0, 1.0]
     """

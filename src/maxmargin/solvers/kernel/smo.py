@@ -36,7 +36,7 @@ SMALLEST_BATCH, LARGEST_BATCH = 192, 1024  # variables
 BATCH_ACCURACY = 0.1  # a batch is solved until its violation is this fraction of the largest violation before
 STEPS_PER_VARIABLE = 200  # most steps in a batch, per variable
 SHRINK_EVERY = 8  # batches between two searches for variables to drop: each costs a pass over F
-LEAST_CURVATURE = 1e-12  # smallest curvature K_ii + K_jj − 2K_ij, relative to K_ii + K_jj: less is rounding error
+LEAST_CURVATURE = 1e-12  # smallest curvature K_ii + K_jj − 2K_ij, relative to |K_ii + K_jj|: less is rounding error
 UNDERFLOW = 1e-300  # added to denominators to prevent a division by zero
 INDEFINITE_VIOLATION = 1e-6  # violation at which a run with an indefinite kernel ends: its gap is no valid bound
 
@@ -148,7 +148,7 @@ def move_pairs(K, diagonal, beta, lo, hi, F, group, groups, enough, steps):
         most = gains(F, fall[g], K[i], diagonal, diagonal[i], highest, gain)
         j = first(gain, none, most)
         both = diagonal[i] + diagonal[j]
-        bend = max(both - 2.0 * K[i, j], LEAST_CURVATURE * both + UNDERFLOW)
+        bend = max(both - 2.0 * K[i, j], LEAST_CURVATURE * abs(both) + UNDERFLOW)
         step = min((F[i] - F[j]) / bend, hi[i] - beta[i], beta[j] - lo[j])
         beta[i] = hi[i] if step == hi[i] - beta[i] else beta[i] + step
         beta[j] = lo[j] if step == beta[j] - lo[j] else beta[j] - step
@@ -176,7 +176,7 @@ def gains(F, fall, row, diagonal, own, highest, out):
     for k in range(F.size):
         d = larger(highest - (F[k] + fall[k]), 0.0)
         both = own + diagonal[k]
-        gain = d * d / larger(both - 2.0 * row[k], LEAST_CURVATURE * both + UNDERFLOW)
+        gain = d * d / larger(both - 2.0 * row[k], LEAST_CURVATURE * abs(both) + UNDERFLOW)
         out[k] = gain
         most = larger(most, gain)
     return most

@@ -11,7 +11,7 @@ from maxmargin.system.compiled import compiled_search, compiled_sums
 from maxmargin.system.extremes import larger, smaller
 
 INFINITE = 1e300  # Larger than every F; finite, because searches are compiled with the assumption of finite numbers.
-LEAST_CURVATURE = 1e-12  # Smallest curvature of a pair, relative to K_ii + K_jj: less is rounding error.
+LEAST_CURVATURE = 1e-12  # Smallest curvature of a pair, relative to |K_ii + K_jj|: less is rounding error.
 UNDERFLOW = 1e-300  # Added to denominators to prevent a division by zero.
 LOWERED = 0.3  # A round of pair steps lowers the largest violation to this fraction.
 LEAST_PAIR_STEPS = 50  # Pair steps between two Newton steps, at least.
@@ -76,12 +76,12 @@ def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, most, diagonal
             for k in range(n):
                 d = larger(highest - (F[k] + fall[g, k]), 0.0)
                 both = diagonal[i] + diagonal[k]
-                gain[k] = d * d / larger(both - 2.0 * K[i, k], LEAST_CURVATURE * both + UNDERFLOW)
+                gain[k] = d * d / larger(both - 2.0 * K[i, k], LEAST_CURVATURE * abs(both) + UNDERFLOW)
                 largest = larger(largest, gain[k])
             while gain[j] != largest:
                 j += 1
             both = diagonal[i] + diagonal[j]
-            bend = max(both - 2.0 * K[i, j], LEAST_CURVATURE * both + UNDERFLOW)
+            bend = max(both - 2.0 * K[i, j], LEAST_CURVATURE * abs(both) + UNDERFLOW)
             step = min((F[i] - F[j]) / bend, hi[i] - beta[i], beta[j] - lo[j])
             beta[i] = hi[i] if step == hi[i] - beta[i] else beta[i] + step
             beta[j] = lo[j] if step == beta[j] - lo[j] else beta[j] - step
