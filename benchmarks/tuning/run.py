@@ -68,8 +68,8 @@ def report(rows: list[list[str]]) -> str:
     title = heading("tune beside GridSearchCV", " ".join(["python benchmarks/tuning/run.py", *given]), "scikit-learn")
     means = [f"{np.exp(np.mean(np.log([float(row[k]) for row in rows]))):.2f}" for k in (6, 7)]
     return (
-        f"{title}\nGeometric mean of the ratios: {means[0]} to our own estimator, {means[1]} to scikit-learn's.\n"
-        "The last columns: how much lower scikit-learn's mean score of our choice is than that of its own choice, "
+        f"{title}\nGeometric mean of the ratios: {means[0]} to our own estimator, {means[1]} to scikit-learn's.\n\n"
+        "The last columns: how much lower scikit-learn's mean score of our choice is than that of its own choice,\n"
         "and the standard error of the latter.\n\n" + table(HEADS, rows)
     )
 
