@@ -12,6 +12,7 @@ from maxmargin.data.reduction import Part, Totals
 from maxmargin.data.rows import count_rows, dot
 from maxmargin.system.compiled import compiled
 
+FOLD_NUMBERS = "fold numbers"  # the vector of the fold of each row
 CLASS_NUMBERS = "class numbers"  # the vector of the class of each row; −1 for a row without weight
 
 
@@ -32,6 +33,23 @@ class CountFolds:
         counted = class_numbers(part, self.classes)
         some = counted >= 0
         np.add.at(totals[0], (folds_of_rows(part, self.folds)[some], counted[some]), 1)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberFolds:
+    """The pass that writes the fold of each row into the vector FOLD_NUMBERS: row numbers count within a partition."""
+
+    folds: int
+    vectors: Sequence[str] = (FOLD_NUMBERS,)
+
+    def totals(self) -> Totals:
+        """Return zero rows."""
+        return (np.zeros(1, dtype=np.int64),)
+
+    def add(self, part: Part, totals: Totals) -> None:
+        """Write the folds of a part, and count its rows."""
+        part.vectors[FOLD_NUMBERS][:] = folds_of_rows(part, self.folds)
+        totals[0][0] += count_rows(part.rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,6 @@ import numpy as np
 
 from maxmargin.data.collections import is_on_cluster
 from maxmargin.data.files import Files
-from maxmargin.data.folds import folds_of_numbers
 from maxmargin.data.in_step import InStep
 from maxmargin.data.labels import sides
 from maxmargin.data.reduction import PassStoppedError
@@ -27,7 +26,7 @@ from maxmargin.loop.stopping import Limits
 from maxmargin.models.linear import has_probabilities, label_of, probabilities_of
 from maxmargin.multiclass import SharedRun, solve_all
 from maxmargin.problems.certificate import Point, summed
-from maxmargin.problems.held_out import CLASS_NUMBERS, CountFolds, ScoreHeldOut
+from maxmargin.problems.held_out import CLASS_NUMBERS, FOLD_NUMBERS, CountFolds, NumberFolds, ScoreHeldOut
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS
 from maxmargin.system.values import is_whole
@@ -87,6 +86,7 @@ class PassSearch:
         self.stop = stop_of(self.limits, interrupt, time.perf_counter())
         self.classes = checked_classes(task.rows.facts.classes)
         self.places = sides(self.classes)
+        self.problem = posed(task, task.rows, tuning.candidates[0].C, self.classes, self.stop)
 
     def go(self, callback: Callable[[Tuning], Any] | None) -> None:
         """Fit and score all candidates, as many C in the same passes as memory allows."""
@@ -151,14 +151,21 @@ class PassSearch:
         for (k, fold), part in zip(fits, parts, strict=True):
             v[k, fold, :-1], v[k, fold, -1] = part.w, part.b
         names = [f"held out {k}" for k in range(len(self.places))]
-        rows.reduce([ScoreHeldOut(self.classes, v[k], name) for k, name in enumerate(names)], self.stop)
-        return np.column_stack([rows.vector(name) for name in names])
+        passes = [ScoreHeldOut(self.classes, v[k], name) for k, name in enumerate(names)]
+        self.problem.forget_lost()
+        while True:
+            rows.reduce([NumberFolds(folds), *passes], self.stop)
+            found = np.column_stack([rows.vector(name) for name in names])
+            if not self.problem.forget_lost():  # else a worker was lost meanwhile, with its decision values
+                return found
 
     def scores(self, values: np.ndarray) -> list[float | None]:
         """Return the score of each fold; rows without weight are left out."""
-        numbers, folds = np.asarray(self.task.rows.vector(CLASS_NUMBERS), dtype=np.intp), self.tuning.folds
-        fold_of_row, found = folds_of_numbers(np.arange(len(numbers)), folds), list[float | None]()
-        for fold in range(folds):
+        numbers, fold_of_row = (
+            np.asarray(self.task.rows.vector(name), dtype=np.intp) for name in (CLASS_NUMBERS, FOLD_NUMBERS)
+        )
+        found = list[float | None]()
+        for fold in range(self.tuning.folds):
             own = np.flatnonzero((fold_of_row == fold) & (numbers >= 0))
             labels = self.classes[numbers[own]]
             found.append(scored(self.score, self.estimator(values[own]), labels, self.tuning.scoring))
