@@ -273,8 +273,9 @@ def test_files_on_a_cluster_have_weights_in_a_column_or_in_files(data, client, t
         table.to_parquet(f"part-{part}.parquet")
         maxmargin.write(f"part-{part}.svm", X[own], y[own])
         np.save(f"weights-{part}.npy", weights[own])
-    for files, named in (("part-*.parquet", "heavy"), ("part-*.svm", "weights-*.npy")):
-        found = maxmargin.train(files, weights=named, loss="logistic", client=client)
+    plain = {"encode": "none"}
+    for files, named, how in (("part-*.parquet", "heavy", plain), ("part-*.svm", "weights-*.npy", {})):
+        found = maxmargin.train(files, weights=named, loss="logistic", client=client, **how)
         assert found.model.training.get("weights_column") == (named if named == "heavy" else None)
         assert found.model.d == 8
         assert found.certificate.primal == pytest.approx(alone.certificate.primal, rel=2e-4)
