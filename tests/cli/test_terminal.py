@@ -144,3 +144,20 @@ def test_the_screen_of_the_tests_wraps_and_redraws():
     screen = Screen(4)
     screen.feed("abcdef\r\n\x1b[?25lgh\r\x1b[2Kij\x1b[1A\r\x1b[2Kk")
     assert (screen.shown, screen.cursor) == (["abcd", "k", "ij"], False)
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_a_search_shows_its_table_and_ctrl_c_trains_with_the_best_so_far(folder, monkeypatch, columns):
+    monkeypatch.chdir(folder)
+    terminal = Terminal(["tune", "data.svm", "--kernel", "gaussian", "--threads", "1", "--force"], columns)
+    terminal.read_until(r"^[1-9]\d* of 125 fits")
+    terminal.press_ctrl_c()
+    assert terminal.end() == 3
+    screen = terminal.screen
+    assert screen.cursor
+    assert screen.column == 0
+    assert not [text for text in screen.shown if re.search(r"of 125 fits|\^C|preparing", text)]
+    assert all(len(text) <= columns for frame in terminal.frames for text in frame)
+    assert "relative gap" in " ".join(screen.shown)
+    assert any(text.startswith("chosen (*)") for text in screen.shown)
+    assert any("ended early (interrupted)" in text for text in screen.shown) or columns == 40

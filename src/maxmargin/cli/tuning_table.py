@@ -46,7 +46,8 @@ def drawn() -> Iterator[Show]:
             nonlocal last
             if time.monotonic() - last >= FRESH:
                 last = time.monotonic()
-                live.update(Text("\n".join([tuning.progress, *table_lines(tuning)])), refresh=True)
+                room = get_terminal_size().lines - 2  # more lines than the terminal has could not be removed
+                live.update(Text("\n".join([tuning.progress, *table_lines(tuning)][:room])), refresh=True)
 
         yield show
 
@@ -77,7 +78,10 @@ def table_lines(tuning: Tuning) -> list[str]:
 
 def by_C(tuning: Tuning) -> list[str]:
     """Return a line for each candidate: mean score and its standard error."""
-    rows = [[one.name, cell(one), shown(one.error), mark(one, tuning)] for one in tuning.candidates]
+    rows = [
+        [one.name, cell(one), shown(one.error) if one.known else NOTHING, mark(one, tuning)]
+        for one in tuning.candidates
+    ]
     return aligned([["", "mean", "error", ""], *rows])
 
 
