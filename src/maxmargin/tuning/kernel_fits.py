@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.columns import shifted
-from maxmargin.data.examples import Examples, weights_of_classes
+from maxmargin.data.examples import Examples
 from maxmargin.data.pick import pick
 from maxmargin.data.rows import count_columns
 from maxmargin.errors import DataError
@@ -34,7 +34,7 @@ from maxmargin.solvers.base import Solver
 from maxmargin.system.threads import free_memory
 from maxmargin.training.kernel import is_small, order_of
 from maxmargin.training.kernel_task import KernelTask
-from maxmargin.tuning.fit import LOOSENED, Fit, fit_of
+from maxmargin.tuning.fit import LOOSENED, Fit, fit_of, weights_without
 from maxmargin.tuning.scoring import HeldOutClassifier, HeldOutRegressor
 from maxmargin.tuning.splits import Fold
 
@@ -88,11 +88,7 @@ class KernelFits:
 
     def fit(self, k: int, C: float, before: Fit | None, run: Run) -> Fit:
         """Train with this C without fold k, from the fit with the C before."""
-        weights = np.zeros(self.data.n)
-        own, codes = self.folds[k].train, self.data.codes
-        weights[own] = C * self.weights[own]
-        if self.settings.class_weight is not None:
-            weights[own] *= weights_of_classes(self.settings.class_weight, self.data.classes, codes[own])[codes[own]]
+        weights = C * weights_without(self.folds[k], self.data, self.weights, self.settings.class_weight)
         problems = [self.without(base, pair, weights) for base, pair in zip(self.bases, self.pairs, strict=True)]
         starts = None
         if before is not None:

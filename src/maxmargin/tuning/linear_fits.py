@@ -12,20 +12,19 @@ from functools import cached_property
 import numpy as np
 
 from maxmargin.choose import Auto, choose
-from maxmargin.data.examples import Examples, weights_of_classes
+from maxmargin.data.examples import Examples
 from maxmargin.data.labels import show, sides, signs
 from maxmargin.data.passes import scores
 from maxmargin.data.pick import pick
 from maxmargin.data.rows import Rows, count_stored
-from maxmargin.models.linear import has_probabilities, label_of, probabilities_of
 from maxmargin.multiclass import Run, solve_all
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.linear import Problem, checked_weights, pose
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import find_solver
 from maxmargin.training.calibration import has_both
-from maxmargin.tuning.fit import Fit, fit_of
-from maxmargin.tuning.scoring import HeldOutClassifier
+from maxmargin.tuning.fit import Fit, fit_of, weights_without
+from maxmargin.tuning.scoring import classifier_of
 from maxmargin.tuning.splits import Fold
 
 SMALL = 4_000_000  # stored values up to which one fit does not keep all threads busy: folds are then fitted in parallel
@@ -61,16 +60,11 @@ class LinearFits:
         values[:] = [1.0 if place in present else -1.0 for place in places]  # a class that the fit has not seen
         for place, part in zip(apart, parts, strict=True):
             values[:, places.index(place)] = scores(self.held_out[k], part.w, problem.threads) + part.b
-        return fit_of(C, self.estimator(values), parts)
+        return fit_of(C, classifier_of(self.data.classes, values, self.settings.loss), parts)
 
     def without(self, k: int, C: float) -> Problem:
         """Return the problem of this C without fold k."""
-        weights = np.zeros(self.data.n)
-        own = self.folds[k].train
-        weights[own] = C * self.weights[own]
-        if self.settings.class_weight is not None:
-            codes = self.data.codes
-            weights[own] *= weights_of_classes(self.settings.class_weight, self.data.classes, codes[own])[codes[own]]
+        weights = C * weights_without(self.folds[k], self.data, self.weights, self.settings.class_weight)
         problem = replace(self.problem, C=weights)
         for known in ("squared_norms", "norms", "longest"):
             problem.__dict__[known] = getattr(self.problem, known)
@@ -95,12 +89,6 @@ class LinearFits:
     def held_out(self) -> list[Rows]:
         """The rows of each fold."""
         return [pick(self.problem.rows, fold.test, self.settings.thread_count) for fold in self.folds]
-
-    def estimator(self, values: np.ndarray) -> HeldOutClassifier:
-        """Return the estimator that knows these decision values."""
-        found = values[:, 0] if values.shape[1] == 1 else values
-        probabilities = probabilities_of(values) if has_probabilities(self.settings.loss) else None
-        return HeldOutClassifier(self.data.classes, found, label_of(self.data.classes, found), probabilities)
 
 
 def grown(w: np.ndarray, b: float, alpha: np.ndarray, factor: float) -> Point:

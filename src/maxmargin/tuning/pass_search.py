@@ -23,7 +23,6 @@ from maxmargin.data.reduction import PassStoppedError
 from maxmargin.errors import ParameterError
 from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.stopping import Limits
-from maxmargin.models.linear import has_probabilities, label_of, probabilities_of
 from maxmargin.multiclass import SharedRun, solve_all
 from maxmargin.problems.certificate import Point, summed
 from maxmargin.problems.held_out import CLASS_NUMBERS, FOLD_NUMBERS, CountFolds, NumberFolds, ScoreHeldOut
@@ -35,8 +34,8 @@ from maxmargin.training.calibration import has_both
 from maxmargin.training.file_choice import choose_for_path
 from maxmargin.training.file_passes import task_of_files
 from maxmargin.training.pass_calibration import without
-from maxmargin.tuning.fit import LOOSENED
-from maxmargin.tuning.scoring import HeldOutClassifier, Score, scored
+from maxmargin.tuning.fit import LOOSENED, STOPPED
+from maxmargin.tuning.scoring import Score, classifier_of, scored
 from maxmargin.tuning.table import Candidate
 from maxmargin.tuning.tuning import Tuning
 
@@ -92,7 +91,7 @@ class PassSearch:
         """Fit and score all candidates, as many C in the same passes as memory allows."""
         try:
             [(counts,)] = self.task.rows.reduce([CountFolds(self.classes, self.tuning.folds)], self.stop)
-            starts: list[Outcome | None] = []
+            starts: list[Outcome] = []
             for group in groups_of(self.tuning.candidates, self.task.at_once // (len(self.places) * len(counts))):
                 starts = self.take(group, counts, starts)
                 self.tuning.seconds = time.perf_counter() - self.times[0]
@@ -102,20 +101,18 @@ class PassSearch:
         except PassStoppedError:
             self.tuning.ended = "interrupted" if self.interrupt.is_set() else "time limit"
 
-    def take(
-        self, group: Sequence[Candidate], counts: np.ndarray, starts: list[Outcome | None]
-    ) -> list[Outcome | None]:
+    def take(self, group: Sequence[Candidate], counts: np.ndarray, starts: list[Outcome]) -> list[Outcome]:
         """Fit and score some candidates. `starts` are the fits of the C before; return those of the last one."""
         fits = [(k, fold) for k, place in enumerate(self.places) for fold in self.able(place, counts)]
         parts, step = self.solved([one.C for one in group], fits, starts), len(fits)
         for number, candidate in enumerate(group):
             own = parts[number * step : (number + 1) * step]
-            if any(part.status.value in ("time limit", "interrupted") for part in own):
+            if any(part.status in STOPPED for part in own):
                 raise PassStoppedError
             candidate.gap = summed(part.certificate for part in own).relative_gap
             candidate.seconds = sum(part.seconds for part in own) / len(parts)
             candidate.scores = self.scores(self.values(fits, own, counts))
-        return list(parts[-step:])
+        return parts[-step:]
 
     def able(self, place: int, counts: np.ndarray) -> Iterator[int]:
         """Yield the folds without which the rows still hold both sides of the problem of a class."""
@@ -123,7 +120,7 @@ class PassSearch:
             if has_both(np.flatnonzero(np.sum(counts, axis=0) > own), place):
                 yield fold
 
-    def solved(self, Cs: Sequence[float], fits: list[tuple[int, int]], starts: list[Outcome | None]) -> list[Outcome]:
+    def solved(self, Cs: Sequence[float], fits: list[tuple[int, int]], starts: list[Outcome]) -> list[Outcome]:
         """Solve the problem of each C, class and fold, all in the same passes."""
         task, settings, count = self.task, self.task.settings, len(Cs) * len(fits)
         rows: Any = task.rows
@@ -136,7 +133,7 @@ class PassSearch:
             base = posed(task, shared, C, self.classes, self.stop)
             problems += [without(base, self.places[k], fold, self.tuning.folds) for k, fold in fits]
         problems = [replace(problem, slot=str(number)) for number, problem in enumerate(problems)]
-        points = [Point(part.w, part.b) for part in starts if part is not None] * len(Cs)
+        points = [Point(part.w, part.b) for part in starts] * len(Cs)
         run = SharedRun(task.method, self.limits, int(settings.seed), None, self.interrupt, succession=task.succession)
         return solve_all(problems, count, run, starts=points or None, workers=workers)
 
@@ -164,15 +161,11 @@ class PassSearch:
         numbers, fold_of_row = (
             np.asarray(self.task.rows.vector(name), dtype=np.intp) for name in (CLASS_NUMBERS, FOLD_NUMBERS)
         )
-        found = list[float | None]()
+        found, loss = list[float | None](), self.task.settings.loss
         for fold in range(self.tuning.folds):
             own = np.flatnonzero((fold_of_row == fold) & (numbers >= 0))
             labels = self.classes[numbers[own]]
-            found.append(scored(self.score, self.estimator(values[own]), labels, self.tuning.scoring))
+            found.append(
+                scored(self.score, classifier_of(self.classes, values[own], loss), labels, self.tuning.scoring)
+            )
         return found
-
-    def estimator(self, values: np.ndarray) -> HeldOutClassifier:
-        """Return the estimator that knows these decision values."""
-        plain = values[:, 0] if values.shape[1] == 1 else values
-        probabilities = probabilities_of(values) if has_probabilities(self.task.settings.loss) else None
-        return HeldOutClassifier(self.classes, plain, label_of(self.classes, plain), probabilities)

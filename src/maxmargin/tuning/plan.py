@@ -31,7 +31,7 @@ from maxmargin.tuning.groups import with_groups
 from maxmargin.tuning.kernel_fits import KernelFits
 from maxmargin.tuning.linear_fits import LinearFits
 from maxmargin.tuning.pass_search import KIND, PassSearch, checked_folds, on_cluster, task_for
-from maxmargin.tuning.scoring import scorer_of
+from maxmargin.tuning.scoring import Score
 from maxmargin.tuning.search import Search
 from maxmargin.tuning.splits import Fold, splits_of
 from maxmargin.tuning.table import Candidate
@@ -41,7 +41,7 @@ Table = Callable[[Settings, Examples | None, int], list[Candidate]]  # the candi
 
 
 class Plan(NamedTuple):
-    """A search that is to be made; `folds` to `rule` are as for `tune`.
+    """A search that is to be made; `folds` to `rule` are as for `tune`, with the scorer found.
 
     `table` returns the candidates. `times` are when the search began and when it ends at the latest.
     """
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
     folds: Any
     groups: Any
     order: str
-    scoring: Any
+    scoring: tuple[Score, str]
     rule: str
     table: Table
     times: tuple[float, float]
@@ -75,16 +75,22 @@ def searched(plan: Plan) -> tuple[Tuning, Searched]:
     if on_cluster(settings):
         check_on_cluster(settings)
         return searched_by_passes(plan, None)
-    files = files_for(settings) if is_file(settings.X) else None
-    if files is not None and is_streamed(settings, files):
+    if not is_file(settings.X):
+        settings, groups = with_groups(settings, plan.groups)
+        return searched_in_memory(plan._replace(settings=settings, groups=groups), examples_for(settings), {})
+    files = files_for(settings)
+    if is_streamed(settings, files):
         check_streamed(settings, files)
         return searched_by_passes(plan, files)
-    return searched_in_memory(plan)
+    settings, groups = with_groups(settings, plan.groups)
+    files = files if settings is plan.settings else files_for(settings)  # files have fitted their encoder
+    data = examples_in(files, settings.task)
+    return searched_in_memory(plan._replace(settings=settings, groups=groups), data, described(files))
 
 
 def searched_by_passes(plan: Plan, files: Files | None) -> tuple[Tuning, Searched]:
     """Search on rows that do not fit in memory, or on a cluster."""
-    score, name = scorer_of(plan.scoring, plan.settings.task)
+    score, name = plan.scoring
     folds = checked_folds(plan.folds, plan.groups, plan.order)
     tuning = Tuning(plan.table(plan.settings, None, folds), name, plan.rule, folds, KIND)
     with task_for(plan.settings, files) as task:
@@ -92,12 +98,10 @@ def searched_by_passes(plan: Plan, files: Files | None) -> tuple[Tuning, Searche
     return tuning, Searched(None, plan.settings, {})
 
 
-def searched_in_memory(plan: Plan) -> tuple[Tuning, Searched]:
-    """Search on rows in memory."""
-    score, name = scorer_of(plan.scoring, plan.settings.task)
-    settings, groups = with_groups(plan.settings, plan.groups)
-    data, facts = rows_for(settings)
-    splits = splits_of(data, plan.folds, groups, plan.order, int(settings.seed))
+def searched_in_memory(plan: Plan, data: Examples, facts: dict[str, Any]) -> tuple[Tuning, Searched]:
+    """Search on rows in memory; `facts` is what the model says of their files."""
+    settings, (score, name) = plan.settings, plan.scoring
+    splits = splits_of(data, plan.folds, plan.groups, plan.order, int(settings.seed))
     rows, own = prepared(data, settings)
     tuning = Tuning(
         plan.table(own, rows, len(splits.folds)), name, plan.rule, len(splits.folds), splits.kind, splits.note
@@ -107,14 +111,6 @@ def searched_in_memory(plan: Plan) -> tuple[Tuning, Searched]:
     search = Search(tuning, splits.folds, labels_of(data), score, run, plan.times, plan.interrupt, plan.callback)
     each_gamma(search, rows, own)
     return tuning, Searched(data, settings, facts)
-
-
-def rows_for(settings: Settings) -> tuple[Examples, dict[str, Any]]:
-    """Return the rows in memory, and what the model says of their files."""
-    if not is_file(settings.X):
-        return examples_for(settings), {}
-    files = files_for(settings)
-    return examples_in(files, settings.task), described(files)
 
 
 def labels_of(data: Examples) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from maxmargin.errors import ParameterError
+from maxmargin.models.linear import has_probabilities, label_of, probabilities_of
 
 DEFAULT = {"classify": "accuracy", "regress": "r2"}
 KNOWN = {
@@ -51,6 +52,13 @@ class HeldOutClassifier(ClassifierMixin, BaseEstimator):
         if self.probabilities is None:
             raise ParameterError("this scoring needs probabilities: take loss='logistic' (--loss logistic)")
         return np.asarray(self.probabilities[X])
+
+
+def classifier_of(classes: np.ndarray, values: np.ndarray, loss: str) -> HeldOutClassifier:
+    """Return the estimator of a linear model that knows these decision values, a column for each problem."""
+    plain = values[:, 0] if values.shape[1] == 1 else values
+    probabilities = probabilities_of(values) if has_probabilities(loss) else None
+    return HeldOutClassifier(classes, plain, label_of(classes, plain), probabilities)
 
 
 class HeldOutRegressor(RegressorMixin, BaseEstimator):

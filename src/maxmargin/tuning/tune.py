@@ -20,6 +20,7 @@ from maxmargin.system.values import is_number
 from maxmargin.training.train import fit, fit_examples
 from maxmargin.tuning.grid import grid
 from maxmargin.tuning.plan import Plan, Searched, searched
+from maxmargin.tuning.scoring import scorer_of
 from maxmargin.tuning.table import RULES, Candidate
 from maxmargin.tuning.tuning import Tuning
 
@@ -86,11 +87,11 @@ def tune(
     if rule not in RULES:
         raise ParameterError(f"rule={rule!r} is not known: choose one of {', '.join(RULES)}")
     settings, began = settings_for("tune", X, y, options, max_seconds), time.perf_counter()
-    limit = np.inf if max_seconds is None else max_seconds
+    scorer, limit = scorer_of(scoring, settings.task), np.inf if max_seconds is None else max_seconds
     with noticed() as interrupt:
         until = began + ((1.0 - REFIT_PART) if refit else 1.0) * limit
         table, times = partial(grid, Cs, gammas), (began, until)
-        tuning, found = searched(Plan(settings, folds, groups, order, scoring, rule, table, times, interrupt, callback))
+        tuning, found = searched(Plan(settings, folds, groups, order, scorer, rule, table, times, interrupt, callback))
         if refit and tuning.chosen is not None:
             interrupt.clear()  # a first Ctrl-C ends the search, a second one the training on all rows
             tuning.result = refitted(found, tuning.chosen, limit - (time.perf_counter() - began))
@@ -133,14 +134,14 @@ def cross_validate(
     [1.0, 1.0, 1.0]
     """
     settings, began = settings_for("cross_validate", X, y, {**options, "C": C}, max_seconds), time.perf_counter()
-    C = checked(C)[0]
+    C, scorer = checked(C)[0], scorer_of(scoring, settings.task)
 
     def table(settings: Settings, data: Examples | None, folds: int) -> list[Candidate]:
         return [Candidate(C, None, [None] * folds)]
 
     with noticed() as interrupt:
         until = began + (np.inf if max_seconds is None else max_seconds)
-        tuning, _ = searched(Plan(settings, folds, groups, order, scoring, "best", table, (began, until), interrupt))
+        tuning, _ = searched(Plan(settings, folds, groups, order, scorer, "best", table, (began, until), interrupt))
     return tuning.candidates[0]
 
 
