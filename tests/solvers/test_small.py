@@ -11,7 +11,7 @@ import maxmargin
 from maxmargin.choose import choose
 from maxmargin.data.take import take
 from maxmargin.kernels.functions import Gaussian
-from maxmargin.problems.formulations import nu_svc, nu_svr
+from maxmargin.problems.formulations import c_svc, nu_svc, nu_svr
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.solvers.small.shrinking import moved_in_parts
 from maxmargin.solvers.small.smo import Arrays, PairState, SmallSmo, arrays_of, moved
@@ -38,6 +38,24 @@ def test_newton_steps_keep_the_sums_of_both_groups(make, seed):
     moved(arrays_of(problem), state, 20_000)
     for g, wanted in enumerate(formulation.sums):
         assert np.sum(state.beta[formulation.group == g]) == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("C", [0.5, 100.0, 1e6])
+@pytest.mark.parametrize("exact", [False, True])
+def test_conjugate_pair_steps_keep_the_gradient_the_box_and_the_sum_and_raise_the_dual(C, exact):
+    X, y = overlapping(n=300, d=3)
+    problem = KernelProblem(take(X), Gaussian(0.5), c_svc(y, np.full(len(y), C)))
+    state, arrays = SmallSmo(exact=exact).start(problem), arrays_of(problem)
+    state.target, before = 0.0, 0.0
+    for most in (1, 7, 30, 300, 3000):
+        moved(arrays, state, most)
+        beta, F = state.beta, -arrays.q - arrays.K @ state.beta
+        dual = 0.5 * beta @ (F - arrays.q)
+        assert np.abs(state.F - F).max() <= 1e-12 * (1.0 + np.abs(arrays.K @ np.abs(beta)).max())
+        assert np.all((beta >= arrays.lo) & (beta <= arrays.hi))
+        assert abs(beta.sum()) <= 1e-12 * np.abs(beta).sum()
+        assert dual >= before * (1.0 - 1e-12)
+        before = dual
 
 
 @pytest.mark.parametrize("gamma", [1e-9, 1e-5, 1e-1, 1e3])

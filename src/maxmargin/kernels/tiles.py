@@ -63,7 +63,7 @@ def symmetric_matrix(kernel: Kernel, points: Points, threads: int = 1) -> np.nda
 
     def fill(start: int) -> None:
         stop = min(start + SYMMETRIC_BLOCK, n)
-        block = np.empty((stop - start, n - start))
+        block = room("block of a kernel", (stop - start, n - start), K.dtype)
         kernel.fill(points.part(slice(start, stop)), few_of(points.part(slice(start, n))), block)
         K[start:stop, start:] = block
         K[stop:, start:stop] = block[:, stop - start :].T
@@ -71,7 +71,8 @@ def symmetric_matrix(kernel: Kernel, points: Points, threads: int = 1) -> np.nda
     if n <= SYMMETRIC_BLOCK:
         kernel.fill(points, few_of(points), K)
     else:
-        on_threads(threads, fill, range(0, n, SYMMETRIC_BLOCK))
+        with blas_on_one_thread:
+            on_threads(threads, fill, range(0, n, SYMMETRIC_BLOCK))
     return K
 
 

@@ -35,6 +35,7 @@ from maxmargin.errors import DataError
 from maxmargin.kernels.functions import Gaussian, Kernel, Precomputed
 from maxmargin.kernels.held_rows import KernelRows
 from maxmargin.kernels.points import Points, centred, no_points, parts_of, points_of
+from maxmargin.kernels.row_sums import sum_of_rows
 from maxmargin.kernels.tiles import additions, combination, rows_of_kernel, symmetric_matrix
 from maxmargin.problems.in_memory import InMemory, Offer
 from maxmargin.system.lazy import lazy
@@ -47,7 +48,7 @@ LARGE_FOR_FLOAT32 = 1e30  # K(x, x): sums of larger values times coefficients ma
 FAR_FOR_FLOAT32 = 1e4  # γ‖x‖²: larger values have fewer than three digits after the decimal point in float32.
 DENSE_FROM = 10.0  # γ‖x‖²: smaller values keep six digits in float32, so rows need no centring and may be sparse.
 ZERO_SLOPE = 1e-12  # Relative to Σ (hi − lo): a smaller slope of P in b is a rounding error.
-FEW_ROWS = 4  # If fewer rows than one in this many have a coefficient, only these rows of K are multiplied.
+FEW_ROWS = 2  # If fewer rows than one in this many have a coefficient, only these rows of K are multiplied: measured.
 TARGET_SCALE = 1e-9  # Of Σ C |q|, for `scale`: far above rounding errors, far below the objective of any useful fit.
 MOST_TESTED = 2000  # Examples on which a kernel is tested for definiteness: its Cholesky factor takes n³/3 steps.
 TINY_KERNEL = 1e-250  # K(x, x): products of smaller values, and quotients by them, underflow or overflow.
@@ -297,7 +298,7 @@ class KernelProblem(InMemory):
         some = np.flatnonzero(coefficients)
         if self.has_matrix:
             if len(some) * FEW_ROWS < self.n and self.kernel.by_products:
-                return np.asarray(coefficients[some].dot(self.matrix[some]))
+                return sum_of_rows(self.matrix, some, coefficients[some])
             return np.asarray(self.matrix.dot(coefficients))
         found = np.zeros(self.n)
         support = no_points(some) if isinstance(self.kernel, Precomputed) else self.points_of(some)

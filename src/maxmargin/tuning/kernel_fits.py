@@ -18,6 +18,7 @@ from maxmargin.data.rows import count_columns
 from maxmargin.errors import DataError
 from maxmargin.kernels.functions import Kernel, kernel_centre
 from maxmargin.kernels.held_rows import WholeMatrix
+from maxmargin.kernels.row_sums import products_of_rows
 from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.succession import Fallback
 from maxmargin.models.kernel import decision_of, winners
@@ -72,7 +73,8 @@ class KernelFits:
             definite = is_definite(self.task.matrix)
         if not (definite and self.shares):
             return smo, None
-        return find_solver("small_smo", {"target": 0.5 * LOOSENED * settings.tol}, kernel=True), Fallback(smo)
+        options = {"target": 0.5 * LOOSENED * settings.tol, "exact": False}
+        return find_solver("small_smo", options, kernel=True), Fallback(smo)
 
     def base(self, pair: Pair | None) -> KernelProblem:
         """Return the problem of a pair of classes, or of the regression, with what all its fits share."""
@@ -130,9 +132,10 @@ class KernelFits:
         members = np.arange(self.data.n) if pair is None else pair.members
         if self.shares:
             support, places = np.flatnonzero(part.w), self.task.places
-            K = self.task.matrix[np.ix_(places[test], places[members[support]])]
+            sums = np.empty(len(test))
+            products_of_rows(self.task.matrix, places[test], places[members[support]], part.w[support], sums)
             scale = 1.0 if pair is None else self.task.scale_of(part)
-            return np.asarray(scale * (K @ part.w[support] + part.b))
+            return scale * (sums + part.b)
         whole = self.task.placed(part, members)
         task = self.task
         function = kernel_function_of(task.rows, task.kernel, whole, {"d": count_columns(task.rows)})

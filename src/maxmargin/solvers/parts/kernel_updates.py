@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin.kernels.row_sums import COLUMNS_AT_ONCE, add_rows
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.solvers.parts.working_set import Batches
 from maxmargin.system.buffers import room
 from maxmargin.system.compiled import compiled
 from maxmargin.system.threads import on_threads
 
-COLUMNS_AT_ONCE = 1 << 11  # columns updated together: their sums take 16 KB and stay in the L1 cache
 LARGEST_FOR_ONE_THREAD = 192  # variables: K′ of a batch with no more is gathered by one thread
 
 
@@ -49,20 +49,3 @@ def update_F(problem: KernelProblem, state: Batches, places: np.ndarray, change:
         state.F -= formulation.t * moved
     else:
         state.F[active] -= formulation.t[active] * moved[held.column(formulation.row[active])]
-
-
-@compiled
-def add_rows(values, places, change, start, stop, moved):
-    """Add kernel rows times their changes to `moved`, in float64; four at a time, so that sums stay in registers."""
-    k = 0
-    while k + 4 <= places.size:
-        p, q, r, s = values[places[k]], values[places[k + 1]], values[places[k + 2]], values[places[k + 3]]
-        e, f, g, h = change[k], change[k + 1], change[k + 2], change[k + 3]
-        for c in range(start, stop):
-            moved[c] += e * p[c] + f * q[c] + g * r[c] + h * s[c]
-        k += 4
-    while k < places.size:
-        row, a = values[places[k]], change[k]
-        for c in range(start, stop):
-            moved[c] += a * row[c]
-        k += 1

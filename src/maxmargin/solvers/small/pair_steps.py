@@ -7,10 +7,14 @@ Without groups one variable moves at a time.
 from __future__ import annotations
 
 from maxmargin.solvers.small.factors import factorise, solve_factored
-from maxmargin.system.compiled import compiled_search, compiled_sums
+from maxmargin.system.compiled import compiled_search, compiled_sums, kernel
 from maxmargin.system.extremes import larger, smaller
 
 INFINITE = 1e300  # Larger than every F; finite, because searches are compiled with the assumption of finite numbers.
+CONJUGATE_STEPS = 20  # After so many steps the next direction is a pair again, so that directions stay sparse.
+LEAST_ANGLE = (
+    1e-3  # Curvature along a conjugate direction, relative to that of its pair: with less, only the pair moves.
+)
 LEAST_CURVATURE = 1e-12  # Smallest curvature of a pair, relative to |K_ii + K_jj|: less is rounding error.
 UNDERFLOW = 1e-300  # Added to denominators to prevent a division by zero.
 LOWERED = 0.3  # A round of pair steps lowers the largest violation to this fraction.
@@ -28,16 +32,19 @@ LEAST_DETERMINANT = 1e-13  # Of the equations for the biases of two groups, rela
 
 
 @compiled_search
-def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, most, diagonal, gain, rise, fall, free, H, right):
+def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, exact, most, diagonal, gain, rise, fall, Kd, support,
+             direction, free, H, right):  # fmt: skip
     """Move β until the relative gap is at most `target`, in at most `most` steps. Return the gap and the steps.
 
-    After the gap is reached, further rounds make the solution exact. The arrays from `diagonal` on are work space: for
-    the diagonal of K, the gains of partners, the marks of variables that can grow and decrease, and for `newton_step`.
+    A pair step moves along d = e_i − e_j − c d′, where d′ is the last direction and c makes dᵀKd′ = 0. If a variable
+    meets its bound, the next direction is a pair again. With `exact`, further rounds make the solution exact after the
+    gap is reached. The arrays from `diagonal` on are work space: for the diagonal of K, the gains of partners, the
+    marks of variables that can grow and decrease, Kd, the support of d and its values, and for `newton_step`.
     """
     n = beta.size
     for k in range(n):
         diagonal[k] = K[k, k]
-    steps, rounds, between, size = 0, 0, n, 0
+    steps, rounds, until, size = 0, 0, n, 0
     while True:
         violation, gap, dual, reach = 0.0, 0.0, 0.0, 0.0
         for g in range(groups):
@@ -46,7 +53,8 @@ def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, most, diagonal
                 rise[g, k] = 0.0 if group[k] == g and beta[k] < hi[k] else -INFINITE
                 fall[g, k] = 0.0 if group[k] == g and beta[k] > lo[k] else INFINITE
                 top, bottom = larger(top, F[k] + rise[g, k]), smaller(bottom, F[k] + fall[g, k])
-            violation, reach = max(violation, top - bottom), max(reach, abs(top), abs(bottom))
+                reach = larger(reach, abs(F[k]))
+            violation = max(violation, top - bottom)
             b = bottom if top <= -INFINITE else (top if bottom >= INFINITE else 0.5 * (top + bottom))
             for k in range(n):
                 if group[k] == g:
@@ -54,11 +62,11 @@ def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, most, diagonal
                     dual += 0.5 * beta[k] * (F[k] - q[k])
         gap /= max(abs(dual + gap), scale, UNDERFLOW)
         rounds += gap <= target
-        done = gap <= target and (rounds > (EXACT_ROUNDS if size <= FEW_FREE else 1) or size == free.size)
+        done = gap <= target and (not exact or rounds > (EXACT_ROUNDS if size <= FEW_FREE else 1) or size == free.size)
         if done or steps >= most or violation <= EXACT * reach:
             return gap, steps
-        between = LEAST_PAIR_STEPS if gap <= target else between
-        limit, enough = min(most, steps + between), LOWERED * violation
+        until = steps + LEAST_PAIR_STEPS if gap <= target else until
+        limit, enough, held, inverse = min(most, until), LOWERED * violation, 0, 0.0
         while steps < limit:
             g, highest, lowest = 0, -INFINITE, INFINITE
             for other in range(groups):
@@ -74,30 +82,63 @@ def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, most, diagonal
             while F[i] + rise[g, i] != highest:
                 i += 1
             for k in range(n):
-                d = larger(highest - (F[k] + fall[g, k]), 0.0)
+                d, slope = larger(highest - (F[k] + fall[g, k]), 0.0), Kd[i] - Kd[k]
                 both = diagonal[i] + diagonal[k]
-                gain[k] = d * d / larger(both - 2.0 * K[i, k], LEAST_CURVATURE * abs(both) + UNDERFLOW)
+                bend = both - 2.0 * K[i, k] - slope * slope * inverse
+                gain[k] = d * d / larger(bend, LEAST_CURVATURE * abs(both) + UNDERFLOW)
                 largest = larger(largest, gain[k])
+            if largest == 0.0:  # by underflow
+                break
             while gain[j] != largest:
                 j += 1
-            both = diagonal[i] + diagonal[j]
-            bend = max(both - 2.0 * K[i, j], LEAST_CURVATURE * abs(both) + UNDERFLOW)
-            step = min((F[i] - F[j]) / bend, hi[i] - beta[i], beta[j] - lo[j])
-            beta[i] = hi[i] if step == hi[i] - beta[i] else beta[i] + step
-            beta[j] = lo[j] if step == beta[j] - lo[j] else beta[j] - step
-            fall[g, i], rise[g, j] = 0.0, 0.0
-            rise[g, i] = 0.0 if beta[i] < hi[i] else -INFINITE
-            fall[g, j] = 0.0 if beta[j] > lo[j] else INFINITE
+            both, slope = diagonal[i] + diagonal[j], Kd[i] - Kd[j]
+            plain = max(both - 2.0 * K[i, j], LEAST_CURVATURE * abs(both) + UNDERFLOW)
+            ratio, bend = -slope * inverse, plain - slope * slope * inverse
+            if held + 2 > support.size or bend < LEAST_ANGLE * plain:
+                held, ratio, bend = 0, 0.0, plain
+            for a in range(held):
+                direction[a] *= ratio
+            held = add_to(support, direction, held, i, 1.0)
+            held = add_to(support, direction, held, j, -1.0)
+            step, blocked = (F[i] - F[j]) / bend, -1
+            for a in range(held):
+                k, length = support[a], abs(direction[a])
+                space = hi[k] - beta[k] if direction[a] > 0.0 else beta[k] - lo[k]
+                if length * step > space:
+                    step, blocked = space / length, a
+            for a in range(held):
+                k = support[a]
+                beta[k] = min(max(beta[k] + step * direction[a], lo[k]), hi[k])
+                if a == blocked:
+                    beta[k] = hi[k] if direction[a] > 0.0 else lo[k]
+                rise[group[k], k] = 0.0 if beta[k] < hi[k] else -INFINITE
+                fall[group[k], k] = 0.0 if beta[k] > lo[k] else INFINITE
             for k in range(n):
-                F[k] -= step * (K[i, k] - K[j, k])
-        count, whole, size = 0, 0, -1
+                change = ratio * Kd[k] + (K[i, k] - K[j, k])
+                Kd[k] = change
+                F[k] -= step * change
+            held, inverse = (0, 0.0) if blocked >= 0 else (held, 1.0 / bend)
+        if gap > target and steps < until:
+            continue
+        count, whole, size = 0, 0, 0
         while count < NEWTON_STEPS and whole < WHOLE_STEPS * groups * groups:
             size = newton_step(K, beta, lo, hi, F, group, groups, free, H, right)
             count += 1
             whole += size >= 0
         size = max(size, 0)
-        between = LEAST_PAIR_STEPS + PAIR_SHARE * count * (size * size * size // (6 * n) + size // 2)
+        until = steps + LEAST_PAIR_STEPS + PAIR_SHARE * count * (size * size * size // (80 * n) + size // 3)
         steps += 1  # so that a run whose gap cannot be lowered ends
+
+
+@kernel
+def add_to(support, direction, held, variable, value):
+    """Add `value` to the component of a variable in a sparse direction of `held` components; return their number."""
+    for a in range(held):
+        if support[a] == variable:
+            direction[a] += value
+            return held
+    support[held], direction[held] = variable, value
+    return held + 1
 
 
 @compiled_search

@@ -8,11 +8,13 @@ This is for problems with one sum, those with a free bias.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from maxmargin.solvers.parts.kernel_updates import add_rows, gather
+from maxmargin.kernels.row_sums import sum_of_rows
+from maxmargin.solvers.parts.kernel_updates import gather
 
 LEAST_ROWS = 500  # variables from which on copies of a part of K pay
 STEPS = 0.5  # pair steps before the next search for variables to leave out, for each variable
@@ -34,7 +36,7 @@ def moved_in_parts(arrays: Any, state: Any, most: int, moved: Moved) -> tuple[fl
         own = remaining(arrays, state)
         if not 0 < len(own) <= PART * n:
             continue
-        part = type(state)(state.beta[own], state.F[own], state.v, state.target)
+        part = replace(state, beta=state.beta[own], F=state.F[own], exact=False)
         taken += moved_in_parts(part_of(arrays, own), part, most - taken, moved)[1]
         write_back(arrays.K, state, part.beta, own)
 
@@ -60,7 +62,5 @@ def write_back(K: np.ndarray, state: Any, beta: np.ndarray, own: np.ndarray) -> 
     """Take over the new values of some variables, and update F of all."""
     change = beta - state.beta[own]
     some = change != 0.0
-    moved = np.zeros(len(state.F))
-    add_rows(K, own[some], change[some], 0, len(moved), moved)
     state.beta[own] = beta
-    state.F -= moved
+    state.F -= sum_of_rows(K, own[some], change[some])

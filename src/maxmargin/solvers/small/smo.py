@@ -2,13 +2,15 @@
 
 Solves   max_β  −½ βᵀKβ − qᵀβ,   lo ≤ β ≤ hi,  Σ β = c in each group        (problems/kernel;  F = −Kβ − q)
          for every formulation with a kernel, and for linear problems with the hinge loss, K = XXᵀ, β_i = α_i y_i
-Step     a pair of variables, as in `smo`; without a bias, one variable
-Newton   between the pair steps the free variables, lo < β < hi, move to their joint optimum, or to the first bound:
+Step     a pair of variables, as in `smo`, in a direction conjugate to that of the last step, until a variable meets
+         its bound; without a bias, one variable
+Newton   between many pair steps the free variables, lo < β < hi, move to their joint optimum, or to the first bound:
          K_FF Δ = F_F − b. Near the solution this step is exact, so weights and repeated examples give the same model
 Shrinks  with many rows, variables at a bound are left out for a while (small/shrinking)
 Rows     with few features and slow pair steps, a linear problem changes to an interior-point method on the rows
 Costs    K once; a pair step O(n); a Newton step O(f³) for f free variables; memory O(n²)
-After    Platt 1998; Fan, Chen, Lin, JMLR 2005; Scheinberg, JMLR 2006 (free variables); Mehrotra 1992 (interior point)
+After    Platt 1998; Fan, Chen, Lin, JMLR 2005; Scheinberg, JMLR 2006 (free variables); Torres-Barrán,
+         Alaíz, Dorronsoro 2021 (conjugate directions); Mehrotra 1992 (interior point)
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from maxmargin.problems.kernel import KernelProblem
 from maxmargin.problems.linear import Problem
 from maxmargin.solvers.small.design import MOST_ROWS, MOST_VALUES, is_small, split
 from maxmargin.solvers.small.interior import interior, rows_of
-from maxmargin.solvers.small.pair_steps import MOST_FREE, maximise, maximise_singly
+from maxmargin.solvers.small.pair_steps import CONJUGATE_STEPS, MOST_FREE, maximise, maximise_singly
 from maxmargin.solvers.small.shrinking import moved_in_parts
 from maxmargin.solvers.takes import EVERY_FORMULATION, Takes
 from maxmargin.status import Status
@@ -64,12 +66,16 @@ class Arrays(NamedTuple):
 
 @dataclass
 class PairState:
-    """The state: β and F; (w, b) of an interior-point method, if it was used; and the gap to reach next."""
+    """The state: β and F; (w, b) of an interior-point method, if it was used; and the gap to reach next.
+
+    F is empty until it is known. `exact` says whether Newton steps follow when the gap is reached.
+    """
 
     beta: np.ndarray
     F: np.ndarray
     v: np.ndarray
     target: float = FIRST_TARGET
+    exact: bool = True
     visited: int = 0
     estimate: float = np.inf
 
@@ -84,8 +90,11 @@ class SmallSmo:
     takes = Takes(("hinge",), formulations=EVERY_FORMULATION)
 
     target: float = FIRST_TARGET  # relative gap at which the first certificate is asked for
+    exact: bool = True  # whether Newton steps then make the solution exact, so that equal problems have equal models
 
     def __post_init__(self) -> None:
+        if not isinstance(self.exact, bool):
+            raise ParameterError(f"exact={self.exact!r} must be true or false")
         if not (is_number(self.target) and self.target > 0.0):
             raise ParameterError(f"target={self.target!r} must be a number above 0")
 
@@ -95,9 +104,9 @@ class SmallSmo:
         beta = start_of(problem, warm)
         if not beta.any():
             F = problem.y.copy() if isinstance(problem, Problem) else -problem.formulation.q
-            return PairState(beta, F, NOTHING, self.target)
-        arrays = arrays_of(problem)
-        return PairState(beta, -arrays.q - arrays.K @ beta, NOTHING, self.target)
+            return PairState(beta, F, NOTHING, self.target, self.exact)
+        known = -problem.formulation.q - problem.signed_matrix @ beta if warm is None else NOTHING
+        return PairState(beta, known, NOTHING, self.target, self.exact)  # the certificate of a warm start knows its F
 
     def advance(self, problem: Any, state: PairState, rng: np.random.Generator) -> Status | None:
         """Reach the next gap, or take as many steps as a tenth of a second allows."""
@@ -128,7 +137,7 @@ class SmallSmo:
                 return interior(problem, state, rows)
             most = min(most, max(int(PAIR_STEPS * columns**2), LEAST_PAIR_STEPS))
         before, arrays = state.estimate, arrays_of(problem)
-        if len(state.v):
+        if len(state.v) or not len(state.F):
             state.F = -arrays.q - arrays.K @ state.beta
         state.estimate, taken = moved_in_parts(arrays, state, most, moved)
         state.visited += max(2 * taken, 1)
@@ -173,10 +182,14 @@ def moved(arrays: Arrays, state: PairState, most: int) -> tuple[float, int]:
             arrays.groups,
             arrays.scale,
             state.target,
+            state.exact,
             most,
             np.empty(n),
             np.empty(n),
             *marks,
+            np.zeros(n),
+            np.empty(2 * CONJUGATE_STEPS, np.intp),
+            np.empty(2 * CONJUGATE_STEPS),
             *room,
         )
     return float(gap), int(taken)
