@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 
 import maxmargin
+from maxmargin.tuning.table import Candidate
+from maxmargin.tuning.tuning import Tuning
 
 NASTY = "<script>window.hacked=1</script>\"'&</td>"
 KINDS = ("binary", "multiclass", "regression", "novelty", "kernel", "nasty", "training only", "tuned", "race")
@@ -34,15 +36,14 @@ def table(n=400, seed=0):
 
 
 def tuning():
-    points = [
-        (C, gamma, 0.7 + 0.1 * k - 0.05 * j) for k, C in enumerate([0.1, 1, 10]) for j, gamma in enumerate([0.1, 1])
+    """Return a search that has its best score inside the values of C, and at the end of those of γ."""
+    found = [
+        Candidate(C, gamma, [mean - 0.05 * j, mean, mean + 0.02], 1e-5, 0.1)
+        for C, mean in [(0.1, 0.7), (1.0, 0.9), (10.0, 0.8)]
+        for j, gamma in enumerate([0.1, 1.0])
     ]
-    grid = [{"C": C, "gamma": gamma, "mean": mean, "error": 0.02, "scores": [mean], "gap": 1e-5, "seconds": 0.1,
-             "dropped": ""} for C, gamma, mean in points]  # fmt: skip
-    dropped = {"mean": None, "error": None, "scores": [None], "dropped": "its bound is below the best"}
-    grid.append({**grid[0], "C": 100.0, **dropped})
-    return {"scoring": "accuracy", "rule": "one_standard_error", "folds": 5, "kind": "stratified", "ended": "",
-            "seconds": 3.2, "chosen": [1.0, 0.1], "table": grid}  # fmt: skip
+    dropped = [Candidate(100.0, gamma, [None] * 3, dropped="at most 0.7, less than C=1") for gamma in (0.1, 1.0)]
+    return Tuning([*found, *dropped], "accuracy", "one_standard_error", 3, "stratified", seconds=3.2)
 
 
 def binary(frame):
@@ -56,7 +57,7 @@ def training_only(frame):
 
 def tuned(frame):
     result = maxmargin.train(frame, label="pays")
-    result.model.training["tuning"] = tuning()
+    result.model.training["tuning"] = tuning().saved()
     return maxmargin.report(result)
 
 

@@ -22,7 +22,6 @@ from maxmargin.reporting.facts.ranking import ranking, thinned
 from maxmargin.reporting.facts.row_hashes import repeats, row_hashes
 from maxmargin.reporting.facts.sensitivity import sensitivity
 from maxmargin.reporting.facts.support import is_support
-from maxmargin.reporting.facts.tuning import tuning_of
 from maxmargin.reporting.intake import gathered
 from maxmargin.reporting.subject import subject_of
 
@@ -266,19 +265,3 @@ def test_a_history_is_thinned_and_comes_back_from_the_model():
 def test_a_damaged_history_is_one_clear_line(history):
     with pytest.raises(FileError, match="history of the model is damaged"):
         restored({"history": history})
-
-
-def test_the_best_C_at_the_end_of_the_grid_is_noticed():
-    def tuned(means, chosen=0):
-        trials = [{"C": 10.0**k, "gamma": None, "mean": mean, "error": 0.1, "seconds": 1.0, "dropped": ""}
-                  for k, mean in enumerate(means)]  # fmt: skip
-        common = {"scoring": "accuracy", "rule": "best", "folds": 5, "kind": "stratified", "ended": "done"}
-        return tuning_of({"tuning": {**common, "seconds": 1.0, "chosen": [10.0**chosen, None], "table": trials}})
-
-    assert tuned([0.1, 0.2, 0.3], 2).end_of_grid == "largest"
-    assert tuned([0.1, 0.2, 0.3], 1).end_of_grid is None
-    assert tuned([0.3, 0.2, None]).end_of_grid == "smallest"
-    assert tuned([0.1, 0.3, 0.2]).end_of_grid is None
-    assert tuning_of({}) is None
-    with pytest.raises(FileError, match="tuning of the model is damaged"):
-        tuning_of({"tuning": {"chosen": [1]}})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from problems import overlapping
 from sklearn.metrics import roc_auc_score
-from subjects import NASTY, table
+from subjects import NASTY, table, tuning
 
 import maxmargin
 from maxmargin.cli import run
@@ -122,6 +122,44 @@ def test_tune_writes_a_page_with_its_table(here, capsys):
     assert {"tuning"} <= {figure.name for figure in made.figures}
     assert cells(made, "provenance")["trained by"][0].startswith("maxmargin tune data.svm")
     assert len(next(one for one in made.sections if one.name == "tuning").parts[-1].rows) == 3
+
+
+def found_of(tuned):
+    """Return what a report finds out about a search, and what to do."""
+    result = maxmargin.train([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    result.model.training["tuning"] = tuned.saved()
+    return {
+        one.what: (one.good, one.remedy) for one in findings(maxmargin.report(result)) if "The training" not in one.what
+    }
+
+
+def test_the_end_of_a_grid_is_a_finding_with_what_to_add():
+    found = found_of(tuning())
+    assert found == {
+        "The best gamma, 0.1, is at the end of the grid. Values beyond it may be better.": (
+            False, "Tune again, and add smaller values to gammas.",
+        ),
+    }  # fmt: skip
+
+
+def test_a_best_value_inside_of_the_grid_needs_nothing():
+    tuned = tuning()
+    tuned.candidates = [one for one in tuned.candidates if one.gamma == 0.1]
+    assert found_of(tuned) == {
+        "The grid of C is wide enough: the best and the chosen value are not both at an end.": (True, ""),
+    }
+
+
+def test_a_search_of_one_setting_has_no_end():
+    tuned = tuning()
+    tuned.candidates = tuned.candidates[2:3]
+    assert found_of(tuned) == {}
+
+
+def test_a_search_that_ended_early_is_a_finding():
+    tuned = tuning()
+    tuned.ended = "time limit"
+    assert "The search ended early (time limit): the choice is among what it had tried." in found_of(tuned)
 
 
 def test_weights_and_the_boundary_of_a_scaled_model_are_those_of_its_rows():
