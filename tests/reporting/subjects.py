@@ -8,7 +8,20 @@ from maxmargin.tuning.table import Candidate
 from maxmargin.tuning.tuning import Tuning
 
 NASTY = "<script>window.hacked=1</script>\"'&</td>"
-KINDS = ("binary", "multiclass", "regression", "novelty", "kernel", "nasty", "training only", "tuned", "race")
+KINDS = (
+    "binary",
+    "multiclass",
+    "regression",
+    "novelty",
+    "kernel",
+    "nasty",
+    "training only",
+    "tuned",
+    "race",
+    "calibrated classes",
+    "kernel of classes",
+    "many classes",
+)
 
 # What each report must draw.
 DRAWN = {
@@ -18,6 +31,9 @@ DRAWN = {
     "regression": {"predictions", "residuals", "residuals-over-predictions", "weights"},
     "novelty": {"values", "weights", "boundary"},
     "kernel": {"confusion", "roc", "calibration", "weights", "boundary"},
+    "calibrated classes": {"roc", "calibration", "class-calibration", "weights", "boundary"},
+    "kernel of classes": {"confusion", "margins", "roc", "calibration", "class-calibration", "boundary"},
+    "many classes": {"confusion", "margins", "calibration", "class-calibration"},
     "nasty": {"confusion", "weights", "boundary"},
     "training only": {"weights", "objective-seconds", "gap-seconds"},
     "tuned": {"tuning"},
@@ -95,6 +111,29 @@ def kernel(frame):
     X = np.random.default_rng(1).normal(size=(300, 2))
     y = np.hypot(*X.T) > 1.0
     return maxmargin.report(maxmargin.train(X, y, kernel="gaussian", probability=True), X, y)
+
+
+def rings(count, n=400):
+    """Return points on a plane whose class is their distance from 0, some of them wrong."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(n, 2))
+    radius = np.hypot(*X.T) + 0.1 * rng.normal(size=n)
+    return X, np.array([f"ring {k}" for k in range(count)])[np.argsort(np.argsort(radius)) * count // n]
+
+
+def calibrated_classes(frame):
+    frame["town"] = np.where(frame.pays == "yes", "Chur", frame.town)
+    return maxmargin.report(maxmargin.train(frame, label="town", probability=True), frame)
+
+
+def kernel_of_classes(frame):
+    X, y = rings(3)
+    return maxmargin.report(maxmargin.train(X, y, kernel="gaussian", probability=True), X, y)
+
+
+def many_classes(frame):
+    X, y = rings(10)
+    return maxmargin.report(maxmargin.train(X, y, kernel="gaussian", probability=True, C=100.0), X, y)
 
 
 def report_of(kind):

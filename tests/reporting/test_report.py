@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from problems import overlapping
 from sklearn.metrics import roc_auc_score
-from subjects import NASTY, table, tuning
+from subjects import NASTY, report_of, rings, table, tuning
 
 import maxmargin
 from maxmargin.cli import run
 from maxmargin.errors import DataError, FileError, ParameterError
 from maxmargin.models.named_weights import named_weights
 from maxmargin.reporting.content import Findings, Table
+from maxmargin.reporting.sections.margins import KINDS
 
 
 @pytest.fixture
@@ -343,3 +344,50 @@ def test_what_a_model_file_says_of_itself_is_not_trusted(key):
             model.training = {**known, key: value}
             with suppress(FileError):  # one clear line
                 assert "<script>window.hacked" not in maxmargin.report(model, X, labels).html()
+
+
+def section(made, name):
+    return next(one for one in made.sections if one.name == name)
+
+
+def test_classes_are_calibrated_one_against_the_rest():
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b", "c"])[rng.integers(0, 3, 300)]
+    X = rng.normal(size=(300, 2)) + np.column_stack([y == "b", y == "c"])
+    model = maxmargin.train(X, y, probability=True).model
+    made, chances = maxmargin.report(model, X, y), model.probabilities(X)
+    rows = cells(made, "calibration")
+    for k, name in enumerate("abc"):
+        assert rows[name][:2] == (f"{100 * chances[:, k].mean():.1f}%", f"{100 * np.mean(y == name):.1f}%")
+    said = section(made, "calibration").parts[0].words
+    right = np.mean(model.predict(X) == y)
+    assert f"{100 * right:.1f}% of the predictions are right" in said
+    told = next(one for one in made.figures if one.name == "class-calibration").alternative
+    assert all(f"“{name}”, mean distance" in told for name in "abc")
+
+
+def test_only_the_worst_of_many_classes_are_drawn():
+    made = report_of("many classes")
+    rows = cells(made, "calibration")
+    assert len(rows) == 8
+    assert "Of 10 classes, the 8" in section(made, "calibration").parts[-1].words
+
+
+def test_classes_without_probabilities_have_no_calibration():
+    made = report_of("multiclass")
+    assert "calibration" not in {one.name for one in made.sections}
+
+
+def test_margins_of_a_kernel_model_of_several_classes_are_counted_by_class():
+    made = report_of("kernel of classes")
+    X, y = rings(3)
+    model = maxmargin.train(X, y, kernel="gaussian").model
+    by_class = [part for part in section(made, "margins").parts if isinstance(part, Table)][-1]
+    assert [row[0] for row in by_class.rows] == model.classes.tolist()
+    assert [sum(map(int, row[1:4])) for row in by_class.rows] == [np.sum(y == name) for name in model.classes]
+    assert [int(row[4]) for row in by_class.rows] == model.n_support.tolist()
+    wrong = np.count_nonzero(model.predict(X) != y)
+    assert sum(int(row[3]) for row in by_class.rows) == wrong
+    support = cells(made, "margins")
+    assert sum(int(support[name][2]) for name in KINDS) == len(model.support)
+    assert support[KINDS[2]][2] == f"{wrong}"

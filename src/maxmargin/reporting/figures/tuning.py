@@ -22,7 +22,8 @@ def tuning_figure(found: Tuning) -> Spec:
     ]
     chosen = [row for row in rows if row["C"] == found.C and row["group"] == group(found.gamma)]
     names = list(dict.fromkeys(str(row["group"]) for row in rows))
-    x = axis("C", "C", scale={"type": "log"})
+    tried = {"values": sorted({one.C for one in found.candidates}), "format": ".3~g", "labelOverlap": True}
+    x = axis("C", "C", scale={"type": "log"}, axis=tried)
     y = axis("mean", found.scoring, scale={"zero": False})
     colour = colours("group", names, legend=len(names) > 1)
     told = tooltip(
