@@ -127,7 +127,8 @@ def check_on_cluster(settings: Settings) -> None:
     check_finite_C(settings)
     for name in NOT_THERE:
         if is_given(name, settings.values[name]):
-            raise RefusedError(f"{name} is not for a cluster: leave it out, or train without client")
+            remedy = "divide the columns before" if name == "scale" else "leave it out"
+            raise RefusedError(f"{name} is not for a cluster: {remedy}, or train without client")
     if settings.solver not in ("auto", *PASS_SOLVERS):
         raise RefusedError(
             f"{settings.solver} is not for a cluster: take solver='auto', or one of {', '.join(PASS_SOLVERS)}"

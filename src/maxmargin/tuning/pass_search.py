@@ -33,6 +33,7 @@ from maxmargin.training.by_passes import PassTask, checked_classes, groups_of, p
 from maxmargin.training.calibration import has_both
 from maxmargin.training.file_choice import choose_for_path
 from maxmargin.training.file_passes import task_of_files
+from maxmargin.training.file_scaling import scaled_files
 from maxmargin.training.pass_calibration import without
 from maxmargin.tuning.fit import LOOSENED, STOPPED
 from maxmargin.tuning.scoring import Score, classifier_of, scored
@@ -61,6 +62,7 @@ def task_for(settings: Settings, files: Files | None) -> Iterator[PassTask]:
         with task_on_cluster(settings) as task:
             yield task
         return
+    settings, files = scaled_files(settings, files)
     name = settings.solver if settings.solver in PASS_SOLVERS else choose_for_path(settings, files)[0]
     name = name if name in PASS_SOLVERS else "cocoa"
     options = settings.options if name == settings.solver else None
