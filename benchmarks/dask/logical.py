@@ -50,6 +50,7 @@ class LogicalWorkers:
     threads: int = 1
     counts: Counts = field(default_factory=Counts)
     actors: tuple = ()
+    columns: None = None  # arrays have no names
 
     def __post_init__(self) -> None:
         self.partition_facts = [one.facts for one in self.partitions]

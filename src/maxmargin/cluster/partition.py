@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.cluster.facts import Columns, columns_of_files, columns_of_frame
 from maxmargin.data.encoding.encoder import Encoder
 from maxmargin.data.encoding.frames import encoded_frame
 from maxmargin.data.file_rows import FileRows
@@ -27,7 +28,7 @@ STREAMED_SHARE = 0.5  # part of a worker's memory for its partitions: the rest i
 
 @dataclass(eq=False)
 class Partition:
-    """Rows with labels and weights; or files that are too large for memory; or a fault."""
+    """Rows with labels and weights, and the columns of a table; or files that are too large for memory; or a fault."""
 
     number: int
     rows: Rows | None = None
@@ -35,6 +36,7 @@ class Partition:
     weights: np.ndarray | None = None
     files: Files | None = None
     fault: MaxmarginError | None = None
+    columns: Columns | None = None
 
     def executor(self, threads: int) -> MemoryRows | FileRows:
         """Return the executor of this partition."""
@@ -50,7 +52,8 @@ def from_blocks(number: int, X: Any, y: Any, weights: Any = None, encoder: Encod
     try:
         rows = take(X) if encoder is None else encoded_frame(encoder.anew(), X)
         n = count_rows(rows)
-        return Partition(number, rows, labels_of(y, n), weights_of(weights, n))
+        columns = columns_of_frame(X) if encoder is None else None
+        return Partition(number, rows, labels_of(y, n), weights_of(weights, n), columns=columns)
     except MaxmarginError as error:
         return Partition(number, fault=placed(error, f"partition {number}"))
 
@@ -63,7 +66,8 @@ def from_file(number: int, path: Path, how: dict[str, Any], share: int, encoder:
             return Partition(number, weights=files.weights_in_files(), files=files)
         rows, labels, weights = files.read_weighted()
         n = count_rows(rows)
-        return Partition(number, rows, labels_of(labels, n), weights_of(weights, n))
+        own = weights_of(weights, n)
+        return Partition(number, rows, labels_of(labels, n), own, columns=columns_of_files(files))
     except MaxmarginError as error:
         return Partition(number, fault=placed(error, f"partition {number}"))
     except OSError as error:

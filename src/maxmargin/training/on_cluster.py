@@ -102,10 +102,19 @@ def described(rows: ClusterRows, settings: Settings) -> dict[str, Any]:
     found: dict[str, Any] = {"partitions": origin.count, "workers": workers_of(rows)}
     if isinstance(origin, FileParts) and origin.weights_column:
         found["weights_column"] = origin.weights_column
+    if rows.columns is not None:
+        found["columns"] = rows.columns.names
+        if (label := rows.columns.label or label_of_frame(settings)) is not None:
+            found["label_column"] = label
     if origin.encoder is not None:
-        label = settings.y if isinstance(settings.y, str) else settings.label  # of a data frame
-        found["encoder"] = replace(origin.encoder, label=origin.encoder.label or label).saved()
+        found["encoder"] = replace(origin.encoder, label=origin.encoder.label or label_of_frame(settings)).saved()
     return found
+
+
+def label_of_frame(settings: Settings) -> str | None:
+    """Return the name of the column of labels of a data frame, if there is one."""
+    label = settings.y if isinstance(settings.y, str) else settings.label
+    return label if label is None else str(label)
 
 
 def choose_on_cluster(rows: ClusterRows, settings: Settings) -> tuple[str, str]:
