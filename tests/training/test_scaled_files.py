@@ -14,7 +14,7 @@ from maxmargin import MaxmarginError
 from maxmargin.cli import run
 from maxmargin.data.files import Files
 from maxmargin.data.open_source import open_source
-from maxmargin.data.scaling import divisors_of, divisors_of_source
+from maxmargin.data.scaling import divisors_from, divisors_of, sizes_of_source
 from maxmargin.data.take import take
 from maxmargin.models.scaling import divisors_in
 from maxmargin.system.budget import LEAST, Budget
@@ -96,8 +96,8 @@ def test_the_divisors_are_those_of_all_blocks(data, dense):
     np.save("data.npy", X)
     source = open_source(*(("data.npy", y) if dense else ("data.svm",)), capacity=400)
     assert len(list(source.blocks())) > 3
-    assert np.array_equal(divisors_of_source(source, Budget(LEAST), lambda: False), divisors_of(take(X)))
-    assert divisors_of_source(source, Budget(LEAST), lambda: True) is None
+    assert np.array_equal(divisors_from(sizes_of_source(source, Budget(LEAST))), divisors_of(take(X)))
+    assert sizes_of_source(source, Budget(LEAST), lambda: True) is None
 
 
 def test_a_path_and_a_search_scale_too(data):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from maxmargin.data.encoding.encoder import Encoder
 from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows
 from maxmargin.data.source import Source
 from maxmargin.errors import ParameterError
@@ -24,8 +25,8 @@ def divisors_of(rows: Rows) -> np.ndarray:
     return divisors_from(larger(np.zeros(0), rows))
 
 
-def divisors_of_source(source: Source, budget: Budget, stop: Callable[[], object]) -> np.ndarray | None:
-    """Return the divisors of all rows of a source, after one pass over them; None on `stop`.
+def sizes_of_source(source: Source, budget: Budget, stop: Callable[[], object] = lambda: False) -> np.ndarray | None:
+    """Return the largest absolute value of each column of a source, after one pass over it; None on `stop`.
 
     Raise if the weights of so many features would not fit in the memory limit.
     """
@@ -35,7 +36,19 @@ def divisors_of_source(source: Source, budget: Budget, stop: Callable[[], object
         sizes = larger(sizes, block.rows)
         if stop():
             return None
-    return divisors_from(sizes)
+    return sizes
+
+
+def largest(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the larger of two sizes of each column; a column that is missing has the size 0."""
+    few, many = sorted((one, other), key=len)
+    return np.asarray(np.maximum(np.pad(few, (0, len(many) - len(few))), many))
+
+
+def check_not_encoded(encoder: Encoder | None) -> None:
+    """Refuse to scale an encoded table."""
+    if encoder is not None:
+        raise ParameterError("scale: columns of a table are scaled already: leave it out, or take encode='none'")
 
 
 def larger(sizes: np.ndarray, rows: Rows) -> np.ndarray:

@@ -7,19 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from maxmargin.data.encoding.encoder import Encoder
 from maxmargin.data.files import Files
-from maxmargin.data.scaling import divisors_of_source
-from maxmargin.errors import ParameterError, StoppedWhileReadingError
+from maxmargin.data.scaling import check_not_encoded, divisors_from, sizes_of_source
+from maxmargin.errors import StoppedWhileReadingError
 from maxmargin.loop.interrupts import noticed
 from maxmargin.settings.settings import Settings
 from maxmargin.training.by_passes import stop_of
-
-
-def check_not_encoded(encoder: Encoder | None) -> None:
-    """Refuse to scale an encoded table."""
-    if encoder is not None:
-        raise ParameterError("scale: columns of a table are scaled already: leave it out, or take encode='none'")
 
 
 def scaled_files(settings: Settings, files: Files) -> tuple[Settings, Files]:
@@ -39,9 +32,9 @@ def scaled_files(settings: Settings, files: Files) -> tuple[Settings, Files]:
 def found_divisors(settings: Settings, files: Files, began: float) -> np.ndarray:
     """Return the divisors of the features; raise if an interrupt or the time limit ends the pass."""
     with noticed() as interrupt:
-        divisors = divisors_of_source(files.source, files.budget, stop_of(settings.limits, interrupt, began))
-        if divisors is None:
+        sizes = sizes_of_source(files.source, files.budget, stop_of(settings.limits, interrupt, began))
+        if sizes is None:
             raise StoppedWhileReadingError(
                 f"{files.name}: stopped before all rows were read once: give it more time", interrupt.is_set()
             )
-    return divisors
+    return divisors_from(sizes)

@@ -15,7 +15,7 @@ from maxmargin.data.encoding.encoder import Encoder
 from maxmargin.data.examples import Examples, examples_in, examples_of
 from maxmargin.data.files import Files, is_file
 from maxmargin.data.rows import count_columns
-from maxmargin.data.scaling import divided, divisors_of
+from maxmargin.data.scaling import check_not_encoded, divided, divisors_of
 from maxmargin.data.take import take
 from maxmargin.errors import RefusedError
 from maxmargin.kernels.functions import find_kernel
@@ -29,7 +29,7 @@ from maxmargin.solvers import PASS_SOLVERS, STREAMING_SOLVERS
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.training.approximate import fit_features
 from maxmargin.training.by_passes import check_finite_C
-from maxmargin.training.file_scaling import check_not_encoded, scaled_files
+from maxmargin.training.file_scaling import scaled_files
 from maxmargin.training.hints import hints_on_data, hints_on_limits
 from maxmargin.training.kernel import fit_kernel
 from maxmargin.training.linear import fit_linear
