@@ -157,6 +157,18 @@ def test_a_search_of_one_setting_has_no_end():
     assert found_of(tuned) == {}
 
 
+def test_settings_that_were_not_run_on_all_folds_are_not_drawn():
+    tuned = tuning()
+    tuned.candidates[0].scores[2], tuned.candidates[0].dropped = None, "at most 0.8, less than C=1"
+    result = maxmargin.train([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    result.model.training["tuning"] = tuned.saved()
+    made = maxmargin.report(result)
+    layers = next(one for one in made.figures if one.name == "tuning").spec["layer"]
+    drawn = {(row["C"], row["group"]) for row in layers[0]["data"]["values"]}
+    assert drawn == {(C, f"γ = {gamma:g}") for C in (0.1, 1.0, 10.0) for gamma in (0.1, 1.0)} - {(0.1, "γ = 0.1")}
+    assert "not drawn" in section(made, "tuning").parts[0].words
+
+
 def test_a_search_that_ended_early_is_a_finding():
     tuned = tuning()
     tuned.ended = "time limit"
@@ -252,7 +264,7 @@ def test_findings_name_what_is_wrong_and_what_to_do():
     wrong = {one.what: one.remedy for one in findings(made) if one.good is False}
     for words, remedy in {
         "did not reach the gap": "max_epochs",
-        "very different scales": "Scale the columns",
+        "very different scales": "--scale",
         "repeat an earlier one": "one side",
         "classes are rare": "--class-weight balanced",
     }.items():
@@ -391,3 +403,12 @@ def test_margins_of_a_kernel_model_of_several_classes_are_counted_by_class():
     support = cells(made, "margins")
     assert sum(int(support[name][2]) for name in KINDS) == len(model.support)
     assert support[KINDS[2]][2] == f"{wrong}"
+
+
+def test_columns_of_different_scales_are_found_unless_the_model_scales_them():
+    X, y = overlapping(n=120)
+    X = X * np.array([1.0, 1.0, 1e4, 1.0, 1.0])
+    for scale, found in ((False, True), (True, False)):
+        made = findings(maxmargin.report(maxmargin.train(X, y, scale=scale, max_epochs=50), X, y))
+        assert any("very different scales" in one.what for one in made) == found
+        assert any("--scale" in one.remedy for one in made) == found

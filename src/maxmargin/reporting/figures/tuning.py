@@ -18,7 +18,7 @@ def tuning_figure(found: Tuning) -> Spec:
             "group": group(one.gamma),
         }
         for one in found.candidates
-        if one.known
+        if one.known and not one.dropped
     ]
     chosen = [row for row in rows if row["C"] == found.C and row["group"] == group(found.gamma)]
     names = list(dict.fromkeys(str(row["group"]) for row in rows))

@@ -153,7 +153,7 @@ def of_classes(subject: Subject, evidence: Evidence) -> Iterator[Finding]:
 def of_rows(subject: Subject, evidence: Evidence) -> Iterator[Finding]:
     """Scaling of the columns, and copies of rows."""
     spreads = evidence.spreads[evidence.spreads > 0.0]
-    if subject.encoder is None and len(spreads):
+    if subject.encoder is None and "scale" not in subject.training and len(spreads):
         ratio = float(spreads.max() / np.median(spreads))
         if ratio > UNSCALED:
             name = subject.feature_names[int(evidence.spreads.argmax())]
@@ -161,7 +161,7 @@ def of_rows(subject: Subject, evidence: Evidence) -> Iterator[Finding]:
                 False,
                 f"The columns have very different scales: “{name}” spreads {number(float(spreads.max()))}, the median "
                 f"column {number(float(np.median(spreads)))}. Large columns decide alone, and training is slow.",
-                "Scale the columns. Tables are scaled unless --encode none is given.",
+                "Train with --scale. Tables are scaled unless --encode none is given.",
             )
         else:
             yield Finding(True, "The columns have similar scales.")

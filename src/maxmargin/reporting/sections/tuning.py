@@ -19,10 +19,12 @@ def tuning_section(found: Tuning) -> Section:
     verb = "was" if found.gamma is None else "were"
     told = f"C = {number(found.C)}{gamma} {verb} chosen: {RULES.get(found.rule, found.rule)}."
     ended = f"ended early ({found.ended})" if found.ended else "tried everything"
+    some_folds = any(one.dropped and one.known for one in found.candidates)
+    dropped = " Settings that were not run on all folds, because they could not be chosen, are not drawn." * some_folds
     words = (
         f"{told} Each point is the mean {found.scoring} over {found.folds} folds ({found.kind}), with its standard "
-        f"error; the dashed line is the best mean minus its error. The search took {number(found.seconds)} seconds and "
-        f"{ended}."
+        f"error; the dashed line is the best mean minus its error.{dropped} "
+        f"The search took {number(found.seconds)} seconds and {ended}."
     )
     rows = [
         (number(one.C), *(() if one.gamma is None else (number(one.gamma),)),
