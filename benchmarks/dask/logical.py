@@ -50,11 +50,12 @@ class LogicalWorkers:
     threads: int = 1
     counts: Counts = field(default_factory=Counts)
     actors: tuple = ()
+    columns: None = None  # arrays have no names
 
     def __post_init__(self) -> None:
         self.partition_facts = [one.facts for one in self.partitions]
         self.facts: RowFacts = together(self.partition_facts)
-        self.origin = SimpleNamespace(count=len(self.partitions), encoder=None)
+        self.origin = SimpleNamespace(count=len(self.partitions), encoder=None, divisors=None)
 
     @property
     def rounds(self) -> int:

@@ -7,8 +7,11 @@ import pytest
 
 import maxmargin
 from maxmargin.cli import run
+from maxmargin.cluster.facts import Columns, columns_of_files
 from maxmargin.cluster.intake import rows_on_cluster
+from maxmargin.cluster.partition import Partition
 from maxmargin.data.encoding.request import Request
+from maxmargin.data.files import Files
 from maxmargin.errors import DataError, ParameterError
 from maxmargin.status import Status
 
@@ -104,6 +107,54 @@ def test_numbers_as_they_are_remain_so(client):
     raw = maxmargin.train(frame, "sold", client=client, encode="none").model
     assert "encoder" not in raw.training
     np.testing.assert_allclose(raw.w, maxmargin.train(table[["price"]].to_numpy(), table["sold"]).model.w, rtol=1e-2)
+
+
+def sizes(n=300):
+    """Numbers and a label, as a data frame."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"height": rng.normal(size=n), "width": 3.0 * rng.normal(size=n), "depth": rng.normal(size=n)})
+    return table.assign(sold=np.where(table["height"] - table["width"] > 0, "yes", "no"))
+
+
+@pytest.mark.parametrize("name", [*WRITERS, "data frame", "blocks"])
+def test_columns_of_numbers_are_matched_by_their_names(name, client, tmp_path):
+    table, given = sizes(), {"client": client, "encode": "none"}
+    if name in WRITERS:
+        found = maxmargin.train(written(table, tmp_path, WRITERS[name]), label="sold", **given).model
+    elif name == "data frame":
+        found = maxmargin.train(dd.from_pandas(table, npartitions=3), label="sold", **given).model
+    else:
+        blocks = [(one.drop(columns="sold"), one["sold"]) for one in (table[:100], table[100:200], table[200:])]
+        found = maxmargin.train([tuple(map(dask.delayed, one)) for one in blocks], **given).model
+    assert found.training["columns"] == ["height", "width", "depth"]
+    assert found.training.get("label_column") == (None if name == "blocks" else "sold")
+    turned = table[["depth", "sold", "height", "width"]]
+    assert np.array_equal(found.predict(turned), found.predict(table[found.training["columns"]].to_numpy()))
+    assert np.mean(found.predict(turned) == table["sold"]) > 0.9
+    with pytest.raises(DataError, match="width"):
+        found.predict(table[["height", "depth"]])
+
+
+def test_columns_of_numbers_in_another_order_are_refused(client, tmp_path):
+    table = sizes()
+    table[:150].to_csv(tmp_path / "part-0.csv", index=False)
+    table[["width", "height", "depth", "sold"]][150:].to_csv(tmp_path / "part-1.csv", index=False)
+    with pytest.raises(DataError, match="partition 1 has 'width' as column 0, partition 0 'height': give all the same"):
+        maxmargin.train(tmp_path / "part-*", label="sold", client=client, encode="none")
+
+
+def test_a_partition_that_is_streamed_tells_its_columns(tmp_path):
+    sizes().to_csv(tmp_path / "t.csv", index=False)
+    files = Files(tmp_path / "t.csv", label="sold")
+    assert Partition(0, files=files).executor(1).facts.n == 300
+    assert columns_of_files(files) == Columns(["height", "width", "depth"], "sold")
+
+
+def test_files_without_names_have_none(client, tmp_path):
+    X, y = sizes().iloc[:, :3].to_numpy(), np.arange(300) % 2
+    for part in range(2):
+        maxmargin.write(tmp_path / f"part-{part}.svm", X[part::2], y[part::2])
+    assert "columns" not in maxmargin.train(tmp_path / "part-*", client=client).model.training
 
 
 def changed(number, **columns):

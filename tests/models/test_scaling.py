@@ -96,7 +96,6 @@ def test_the_command_line_scales_and_predicts(data, tmp_path, monkeypatch, capsy
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"solver": "cached_loops"}, "scale is not for files that do not fit in memory"),
         ({"expand": "kmers:2"}, "counts of words"),
     ],
 )

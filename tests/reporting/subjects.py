@@ -4,9 +4,24 @@ import numpy as np
 import pandas as pd
 
 import maxmargin
+from maxmargin.tuning.table import Candidate
+from maxmargin.tuning.tuning import Tuning
 
 NASTY = "<script>window.hacked=1</script>\"'&</td>"
-KINDS = ("binary", "multiclass", "regression", "novelty", "kernel", "nasty", "training only", "tuned", "race")
+KINDS = (
+    "binary",
+    "multiclass",
+    "regression",
+    "novelty",
+    "kernel",
+    "nasty",
+    "training only",
+    "tuned",
+    "race",
+    "calibrated classes",
+    "kernel of classes",
+    "many classes",
+)
 
 # What each report must draw.
 DRAWN = {
@@ -16,6 +31,9 @@ DRAWN = {
     "regression": {"predictions", "residuals", "residuals-over-predictions", "weights"},
     "novelty": {"values", "weights", "boundary"},
     "kernel": {"confusion", "roc", "calibration", "weights", "boundary"},
+    "calibrated classes": {"roc", "calibration", "class-calibration", "weights", "boundary"},
+    "kernel of classes": {"confusion", "margins", "roc", "calibration", "class-calibration", "boundary"},
+    "many classes": {"confusion", "margins", "calibration", "class-calibration"},
     "nasty": {"confusion", "weights", "boundary"},
     "training only": {"weights", "objective-seconds", "gap-seconds"},
     "tuned": {"tuning"},
@@ -34,15 +52,14 @@ def table(n=400, seed=0):
 
 
 def tuning():
-    points = [
-        (C, gamma, 0.7 + 0.1 * k - 0.05 * j) for k, C in enumerate([0.1, 1, 10]) for j, gamma in enumerate([0.1, 1])
+    """Return a search that has its best score inside the values of C, and at the end of those of γ."""
+    found = [
+        Candidate(C, gamma, [mean - 0.05 * j, mean, mean + 0.02], 1e-5, 0.1)
+        for C, mean in [(0.1, 0.7), (1.0, 0.9), (10.0, 0.8)]
+        for j, gamma in enumerate([0.1, 1.0])
     ]
-    grid = [{"C": C, "gamma": gamma, "mean": mean, "error": 0.02, "scores": [mean], "gap": 1e-5, "seconds": 0.1,
-             "dropped": ""} for C, gamma, mean in points]  # fmt: skip
-    dropped = {"mean": None, "error": None, "scores": [None], "dropped": "its bound is below the best"}
-    grid.append({**grid[0], "C": 100.0, **dropped})
-    return {"scoring": "accuracy", "rule": "one_standard_error", "folds": 5, "kind": "stratified", "ended": "",
-            "seconds": 3.2, "chosen": [1.0, 0.1], "table": grid}  # fmt: skip
+    dropped = [Candidate(100.0, gamma, [None] * 3, dropped="at most 0.7, less than C=1") for gamma in (0.1, 1.0)]
+    return Tuning([*found, *dropped], "accuracy", "one_standard_error", 3, "stratified", seconds=3.2)
 
 
 def binary(frame):
@@ -56,7 +73,7 @@ def training_only(frame):
 
 def tuned(frame):
     result = maxmargin.train(frame, label="pays")
-    result.model.training["tuning"] = tuning()
+    result.model.training["tuning"] = tuning().saved()
     return maxmargin.report(result)
 
 
@@ -94,6 +111,29 @@ def kernel(frame):
     X = np.random.default_rng(1).normal(size=(300, 2))
     y = np.hypot(*X.T) > 1.0
     return maxmargin.report(maxmargin.train(X, y, kernel="gaussian", probability=True), X, y)
+
+
+def rings(count, n=400):
+    """Return points on a plane whose class is their distance from 0, some of them wrong."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(n, 2))
+    radius = np.hypot(*X.T) + 0.1 * rng.normal(size=n)
+    return X, np.array([f"ring {k}" for k in range(count)])[np.argsort(np.argsort(radius)) * count // n]
+
+
+def calibrated_classes(frame):
+    frame["town"] = np.where(frame.pays == "yes", "Chur", frame.town)
+    return maxmargin.report(maxmargin.train(frame, label="town", probability=True), frame)
+
+
+def kernel_of_classes(frame):
+    X, y = rings(3)
+    return maxmargin.report(maxmargin.train(X, y, kernel="gaussian", probability=True), X, y)
+
+
+def many_classes(frame):
+    X, y = rings(10)
+    return maxmargin.report(maxmargin.train(X, y, kernel="gaussian", probability=True, C=100.0), X, y)
 
 
 def report_of(kind):

@@ -11,7 +11,7 @@ from maxmargin.errors import FileError
 from maxmargin.reporting.facts.calibration import calibration, wilson
 from maxmargin.reporting.facts.classes import balanced_accuracy, confusion, thresholds
 from maxmargin.reporting.facts.convergence import MOST, curves, restored, stored
-from maxmargin.reporting.facts.decisions import class_numbers, margins
+from maxmargin.reporting.facts.decisions import class_numbers, decisions, margins, margins_of_pairs
 from maxmargin.reporting.facts.errors import errors_of
 from maxmargin.reporting.facts.explanations import explanations
 from maxmargin.reporting.facts.histograms import BINS, histogram, window
@@ -22,7 +22,6 @@ from maxmargin.reporting.facts.ranking import ranking, thinned
 from maxmargin.reporting.facts.row_hashes import repeats, row_hashes
 from maxmargin.reporting.facts.sensitivity import sensitivity
 from maxmargin.reporting.facts.support import is_support
-from maxmargin.reporting.facts.tuning import tuning_of
 from maxmargin.reporting.intake import gathered
 from maxmargin.reporting.subject import subject_of
 
@@ -268,17 +267,56 @@ def test_a_damaged_history_is_one_clear_line(history):
         restored({"history": history})
 
 
-def test_the_best_C_at_the_end_of_the_grid_is_noticed():
-    def tuned(means, chosen=0):
-        trials = [{"C": 10.0**k, "gamma": None, "mean": mean, "error": 0.1, "seconds": 1.0, "dropped": ""}
-                  for k, mean in enumerate(means)]  # fmt: skip
-        common = {"scoring": "accuracy", "rule": "best", "folds": 5, "kind": "stratified", "ended": "done"}
-        return tuning_of({"tuning": {**common, "seconds": 1.0, "chosen": [10.0**chosen, None], "table": trials}})
+def three_classes(n=240):
+    X = RNG.normal(size=(n, 2))
+    return X, np.array(["a", "b", "c"])[RNG.integers(0, 3, n) * (X[:, 0] > 0) + (X[:, 1] > 1) * (X[:, 0] <= 0)]
 
-    assert tuned([0.1, 0.2, 0.3], 2).end_of_grid == "largest"
-    assert tuned([0.1, 0.2, 0.3], 1).end_of_grid is None
-    assert tuned([0.3, 0.2, None]).end_of_grid == "smallest"
-    assert tuned([0.1, 0.3, 0.2]).end_of_grid is None
-    assert tuning_of({}) is None
-    with pytest.raises(FileError, match="tuning of the model is damaged"):
-        tuning_of({"tuning": {"chosen": [1]}})
+
+def test_margins_of_pairs_are_the_smallest_of_a_class_against_the_others():
+    X, y = three_classes()
+    model = maxmargin.train(X, y, kernel="gaussian").model
+    pairs, codes = model.decide_pairs(X), np.searchsorted(model.classes, y)
+    signed = {(0, 1): pairs[:, 0], (0, 2): pairs[:, 1], (1, 2): pairs[:, 2]}
+    signed |= {(j, i): -values for (i, j), values in signed.items()}
+    wanted = [min(signed[code, other][row] for other in range(3) if other != code) for row, code in enumerate(codes)]
+    found = margins_of_pairs(pairs, codes, 3)
+    assert np.array_equal(found, wanted)
+    assert np.all(found[model.predict(X) != y] <= 0.0)
+
+
+def test_margins_tell_the_support_vectors_of_pairs_apart():
+    X, y = three_classes()
+    result = maxmargin.train(X, y, kernel="gaussian", tol=1e-8)
+    subject = subject_of(result)
+    evidence = gathered(subject, X, y)
+    found = is_support(subject, evidence)
+    assert np.array_equal(np.flatnonzero(found), np.sort(result.model.support))
+    assert np.all(evidence.margins[found] <= 1.0 + 1e-3)
+    assert np.all(evidence.margins[~found] >= 1.0 - 1e-3)
+    assert is_support(subject, gathered(subject, X[::-1].copy(), y[::-1].copy())) is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"probability": True},
+        {"loss": "logistic"},
+        {"kernel": "gaussian", "probability": True},
+        {"kernel": "gaussian", "approx": "nystrom", "components": 50, "loss": "logistic"},
+    ],
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_decisions_and_probabilities_are_those_of_the_model(options, classes):
+    X, y = three_classes()
+    y = y if classes == 3 else np.where(y == "a", "a", "other")
+    model = maxmargin.train(X, y, **options).model
+    found = decisions(subject_of(model), take(X), 1)
+    assert np.array_equal(found.values, model.decide(X, 1))
+    assert np.array_equal(model.classes[found.predicted], model.predict(X, 1))
+    assert np.allclose(found.probabilities, model.probabilities(X, 1), rtol=1e-12)
+
+
+def test_models_without_probabilities_have_none():
+    X, y = three_classes()
+    for options in ({}, {"kernel": "gaussian"}):
+        assert decisions(subject_of(maxmargin.train(X, y, **options)), take(X), 1).probabilities is None

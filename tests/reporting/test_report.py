@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from problems import overlapping
 from sklearn.metrics import roc_auc_score
-from subjects import NASTY, table
+from subjects import NASTY, report_of, rings, table, tuning
 
 import maxmargin
 from maxmargin.cli import run
 from maxmargin.errors import DataError, FileError, ParameterError
 from maxmargin.models.named_weights import named_weights
 from maxmargin.reporting.content import Findings, Table
+from maxmargin.reporting.sections.margins import KINDS
 
 
 @pytest.fixture
@@ -124,6 +125,56 @@ def test_tune_writes_a_page_with_its_table(here, capsys):
     assert len(next(one for one in made.sections if one.name == "tuning").parts[-1].rows) == 3
 
 
+def found_of(tuned):
+    """Return what a report finds out about a search, and what to do."""
+    result = maxmargin.train([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    result.model.training["tuning"] = tuned.saved()
+    return {
+        one.what: (one.good, one.remedy) for one in findings(maxmargin.report(result)) if "The training" not in one.what
+    }
+
+
+def test_the_end_of_a_grid_is_a_finding_with_what_to_add():
+    found = found_of(tuning())
+    assert found == {
+        "The best gamma, 0.1, is at the end of the grid. Values beyond it may be better.": (
+            False, "Tune again, and add smaller values to gammas.",
+        ),
+    }  # fmt: skip
+
+
+def test_a_best_value_inside_of_the_grid_needs_nothing():
+    tuned = tuning()
+    tuned.candidates = [one for one in tuned.candidates if one.gamma == 0.1]
+    assert found_of(tuned) == {
+        "The grid of C is wide enough: the best and the chosen value are not both at an end.": (True, ""),
+    }
+
+
+def test_a_search_of_one_setting_has_no_end():
+    tuned = tuning()
+    tuned.candidates = tuned.candidates[2:3]
+    assert found_of(tuned) == {}
+
+
+def test_settings_that_were_not_run_on_all_folds_are_not_drawn():
+    tuned = tuning()
+    tuned.candidates[0].scores[2], tuned.candidates[0].dropped = None, "at most 0.8, less than C=1"
+    result = maxmargin.train([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    result.model.training["tuning"] = tuned.saved()
+    made = maxmargin.report(result)
+    layers = next(one for one in made.figures if one.name == "tuning").spec["layer"]
+    drawn = {(row["C"], row["group"]) for row in layers[0]["data"]["values"]}
+    assert drawn == {(C, f"γ = {gamma:g}") for C in (0.1, 1.0, 10.0) for gamma in (0.1, 1.0)} - {(0.1, "γ = 0.1")}
+    assert "not drawn" in section(made, "tuning").parts[0].words
+
+
+def test_a_search_that_ended_early_is_a_finding():
+    tuned = tuning()
+    tuned.ended = "time limit"
+    assert "The search ended early (time limit): the choice is among what it had tried." in found_of(tuned)
+
+
 def test_weights_and_the_boundary_of_a_scaled_model_are_those_of_its_rows():
     X, y = overlapping(n=120)
     X = X * np.array([100.0, 1.0, 0.01, 1.0, 5.0])[: X.shape[1]]
@@ -213,7 +264,7 @@ def test_findings_name_what_is_wrong_and_what_to_do():
     wrong = {one.what: one.remedy for one in findings(made) if one.good is False}
     for words, remedy in {
         "did not reach the gap": "max_epochs",
-        "very different scales": "Scale the columns",
+        "very different scales": "--scale",
         "repeat an earlier one": "one side",
         "classes are rare": "--class-weight balanced",
     }.items():
@@ -305,3 +356,59 @@ def test_what_a_model_file_says_of_itself_is_not_trusted(key):
             model.training = {**known, key: value}
             with suppress(FileError):  # one clear line
                 assert "<script>window.hacked" not in maxmargin.report(model, X, labels).html()
+
+
+def section(made, name):
+    return next(one for one in made.sections if one.name == name)
+
+
+def test_classes_are_calibrated_one_against_the_rest():
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b", "c"])[rng.integers(0, 3, 300)]
+    X = rng.normal(size=(300, 2)) + np.column_stack([y == "b", y == "c"])
+    model = maxmargin.train(X, y, probability=True).model
+    made, chances = maxmargin.report(model, X, y), model.probabilities(X)
+    rows = cells(made, "calibration")
+    for k, name in enumerate("abc"):
+        assert rows[name][:2] == (f"{100 * chances[:, k].mean():.1f}%", f"{100 * np.mean(y == name):.1f}%")
+    said = section(made, "calibration").parts[0].words
+    right = np.mean(model.predict(X) == y)
+    assert f"{100 * right:.1f}% of the predictions are right" in said
+    told = next(one for one in made.figures if one.name == "class-calibration").alternative
+    assert all(f"“{name}”, mean distance" in told for name in "abc")
+
+
+def test_only_the_worst_of_many_classes_are_drawn():
+    made = report_of("many classes")
+    rows = cells(made, "calibration")
+    assert len(rows) == 8
+    assert "Of 10 classes, the 8" in section(made, "calibration").parts[-1].words
+
+
+def test_classes_without_probabilities_have_no_calibration():
+    made = report_of("multiclass")
+    assert "calibration" not in {one.name for one in made.sections}
+
+
+def test_margins_of_a_kernel_model_of_several_classes_are_counted_by_class():
+    made = report_of("kernel of classes")
+    X, y = rings(3)
+    model = maxmargin.train(X, y, kernel="gaussian").model
+    by_class = [part for part in section(made, "margins").parts if isinstance(part, Table)][-1]
+    assert [row[0] for row in by_class.rows] == model.classes.tolist()
+    assert [sum(map(int, row[1:4])) for row in by_class.rows] == [np.sum(y == name) for name in model.classes]
+    assert [int(row[4]) for row in by_class.rows] == model.n_support.tolist()
+    wrong = np.count_nonzero(model.predict(X) != y)
+    assert sum(int(row[3]) for row in by_class.rows) == wrong
+    support = cells(made, "margins")
+    assert sum(int(support[name][2]) for name in KINDS) == len(model.support)
+    assert support[KINDS[2]][2] == f"{wrong}"
+
+
+def test_columns_of_different_scales_are_found_unless_the_model_scales_them():
+    X, y = overlapping(n=120)
+    X = X * np.array([1.0, 1.0, 1e4, 1.0, 1.0])
+    for scale, found in ((False, True), (True, False)):
+        made = findings(maxmargin.report(maxmargin.train(X, y, scale=scale, max_epochs=50), X, y))
+        assert any("very different scales" in one.what for one in made) == found
+        assert any("--scale" in one.remedy for one in made) == found

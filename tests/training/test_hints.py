@@ -10,6 +10,7 @@ from scipy import sparse
 
 import maxmargin
 from maxmargin.cli import run
+from maxmargin.data.files import Files
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 rng = np.random.default_rng(0)
@@ -75,6 +76,33 @@ def test_a_hint_names_the_option(tmp_path, name, form):
     assert len(hints) == len(expected)
     for hint, words in zip(hints, expected, strict=True):
         assert words in hint
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("solver", ["cached_loops", "interior_point"])
+def test_a_streamed_file_gets_the_same_hints(tmp_path, monkeypatch, name, solver):
+    make, given, expected = CASES[name]
+    if "class_weight" in given and solver == "cached_loops":
+        pytest.skip("dual steps from files take no weights of classes")
+    monkeypatch.setattr(Files, "too_large", lambda files: True)
+    X, y = make()
+    maxmargin.write(tmp_path / "d.svm", sparse.csr_array(X), y.astype(int))
+    result = maxmargin.train(tmp_path / "d.svm", solver=solver, max_epochs=30, **given)
+    assert "passes" in result.model.training
+    hints = [hint for hint in result.hints if "ended the training" not in hint]
+    assert len(hints) == len(expected)
+    for hint, words in zip(hints, expected, strict=True):
+        assert words in hint
+
+
+@pytest.mark.parametrize("solver", ["cached_loops", "interior_point"])
+def test_a_rare_class_of_several_in_a_streamed_file_is_named(tmp_path, monkeypatch, solver):
+    X, _ = overlapping(n=300)
+    y = np.where(np.arange(300) < 5, 7, np.arange(300) % 2)
+    maxmargin.write(tmp_path / "d.svm", X, y)
+    monkeypatch.setattr(Files, "too_large", lambda files: True)
+    hints = maxmargin.train(tmp_path / "d.svm", solver=solver, max_epochs=30).hints
+    assert any("only 5 of 300 rows are of class 7" in hint for hint in hints)
 
 
 def test_an_encoded_table_needs_no_scaling(tmp_path):

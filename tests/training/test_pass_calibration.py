@@ -14,7 +14,7 @@ from maxmargin.problems.evaluation import TwoClasses
 from maxmargin.problems.held_out import CountFolds, ScoreHeldOut
 from maxmargin.problems.losses import find_loss
 from maxmargin.status import Status
-from maxmargin.training.pass_calibration import without
+from maxmargin.training.held_out import without
 
 
 def table(n=20_000, d=5, seed=0):
@@ -85,7 +85,7 @@ def test_a_problem_without_a_fold_is_that_of_the_other_rows(loss):
     y, weights = np.minimum(y, 1), np.random.default_rng(1).uniform(0.1, 2.0, 400)
     rows = MemoryRows(take(X), y, weights)
     left = folds_of_rows(all_parts(rows), FOLDS) != 2
-    problem = without(PassProblem(rows, TwoClasses(find_loss(loss), 0.3, None, np.array([0, 1]))), 1, 2)
+    problem = without(PassProblem(rows, TwoClasses(find_loss(loss), 0.3, None, np.array([0, 1]))), 1, 2, FOLDS)
     rest = PassProblem(MemoryRows(take(X[left]), y[left], weights[left]), TwoClasses(find_loss(loss), 0.3, 1), "free")
     v = np.array([0.2, 0.01, -0.001, 0.1])
     what = {"epsilon": 0.5} if loss == "hinge" else {}

@@ -82,3 +82,13 @@ def test_a_time_limit_and_a_callback_end_the_search(folder):
     ended = maxmargin.tune(folder / "two.svm", memory="5MB", refit=False, callback=lambda one: seen.append(one) or True)
     assert ended.ended == "interrupted"
     assert len(seen) == 1
+
+
+def test_folds_that_each_hold_a_class_are_scored_by_constants(tmp_path, monkeypatch):
+    monkeypatch.setattr("maxmargin.data.files.COPIES", 1e9)
+    X, _ = table(50)
+    fold = folds_of_numbers(np.arange(50), 2)
+    maxmargin.write(tmp_path / "sorted.svm", X, fold)
+    tuned = maxmargin.tune(tmp_path / "sorted.svm", memory="5MB", Cs=[0.1, 1.0], folds=2)
+    assert [one.scores for one in tuned.candidates] == [[0.0, 0.0]] * 2
+    assert tuned.C == 0.1

@@ -264,7 +264,7 @@ def test_a_saved_model_keeps_the_whole_table(tmp_path):
     ]
     assert (again.C, again.gamma) == (tuned.C, tuned.gamma)
     for damaged in ({}, {**kept, "table": 3}, {**kept, "table": [{"C": "x"}]}, 7):
-        with pytest.raises(maxmargin.DataError, match="damaged"):
+        with pytest.raises(maxmargin.FileError, match="damaged"):
             tuning_in(damaged)
 
 

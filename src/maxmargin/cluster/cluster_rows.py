@@ -18,14 +18,15 @@ import numpy as np
 
 from maxmargin.cluster.actors import Actor, created, settled
 from maxmargin.cluster.connection import living
+from maxmargin.cluster.facts import PartitionFacts, check_alike
 from maxmargin.cluster.holder import Reply
 from maxmargin.cluster.origin import Origin
 from maxmargin.cluster.packing import Packed, pack, restored, size_of
 from maxmargin.cluster.tree import Node, merged, root
 from maxmargin.data.collect import stacked
 from maxmargin.data.folds import ROW_NUMBERS
-from maxmargin.data.reduction import Part, Pass, PassStoppedError, RowFacts, Totals, together
-from maxmargin.errors import ClusterError, DataError, MaxmarginError
+from maxmargin.data.reduction import Part, Pass, PassStoppedError, Totals, together
+from maxmargin.errors import ClusterError, MaxmarginError
 
 WAIT_SECONDS = 0.1  # how often `stop` is asked and lost workers are looked for
 MOST_LOSSES = 5  # times that one call is repeated for a partition whose workers die, before it is given up
@@ -46,7 +47,7 @@ class ClusterRows:
 
     `timeout` limits every wait, in seconds. `sent` and `received` count the bytes of the passes and totals of all
     `rounds`. `restored` lists the partitions that were made again, whose vectors are those last saved, or 0; who reads
-    it clears it.
+    it clears it. `columns` are the names of the features of a table that is not encoded.
     """
 
     client: Any
@@ -65,20 +66,22 @@ class ClusterRows:
         self.d: int | None = None
         self.lock = RLock()  # solvers of several problems call from threads of their own
         self.make(list(range(self.origin.count)), None)
-        self.partition_facts = self.found_facts()
+        found = self.found_facts()
+        self.partition_facts = [one.sizes for one in found]
+        self.columns = next((one.columns for one in found if one.sizes.n), None)
         self.facts = together([one for one in self.partition_facts if one.n])
         self.d = self.facts.d
         if any(one.d != self.d for one in self.partition_facts):
             self.ask("widen", (self.d,))
 
-    def found_facts(self) -> list[RowFacts]:
-        """Return the sizes of every partition; raise if one has a fault or does not fit the others."""
+    def found_facts(self) -> list[PartitionFacts]:
+        """Return the facts of every partition; raise if one has a fault or does not fit the others."""
         found = self.ask("facts", ())
         for number in sorted(found):
             if isinstance(found[number], MaxmarginError):
                 raise found[number]
-        check_alike({number: one for number, one in found.items() if one[0].n})
-        return [found[number][0] for number in sorted(found)]
+        check_alike({number: one for number, one in found.items() if one.sizes.n})
+        return [found[number] for number in sorted(found)]
 
     def reduce(self, passes: Sequence[Pass], stop: Stop | None = None) -> list[Totals]:
         """Run several passes over the rows of all workers at once, and return the totals of each."""
@@ -286,42 +289,3 @@ def shares_of(size: int, counts: np.ndarray, rng: np.random.Generator) -> np.nda
     if np.sum(counts) < MOST_EXACT:
         return np.asarray(rng.multivariate_hypergeometric(counts, size, method="marginals"))
     return np.asarray(np.minimum(rng.multinomial(size, counts / np.sum(counts)), counts))
-
-
-def check_alike(found: dict[int, tuple[RowFacts, bool, str, bool]]) -> None:
-    """Raise unless all partitions with rows are dense of the same width, or sparse, with labels of one sort.
-
-    All of them or none must have weights.
-    """
-    if not found:
-        raise DataError("X has 0 rows in all partitions: there is nothing to train on")
-    first, (facts, sparse, kind, weighted) = next(iter(found.items()))
-    for number, (other, other_sparse, other_kind, other_weighted) in found.items():
-        if other_weighted != weighted:
-            raise DataError(
-                f"partition {number} has {'' if other_weighted else 'no '}weights, partition {first} "
-                f"{'has' if weighted else 'has none'}: give weights for all or for none"
-            )
-        if other_sparse != sparse:
-            raise DataError(
-                f"partition {number} is {form(other_sparse)}, partition {first} {form(sparse)}: make them alike"
-            )
-        if not sparse and other.d != facts.d:
-            raise DataError(
-                f"partition {number} has {other.d} features, partition {first} {facts.d}: give all the same columns"
-            )
-        if (other_kind == "U") != (kind == "U"):
-            raise DataError(
-                f"y of partition {number} is {sort(other_kind)}, that of partition {first} {sort(kind)}: "
-                "y mixes text and numbers: give labels of one type"
-            )
-
-
-def form(sparse: bool) -> str:
-    """Return how rows are stored, in words."""
-    return "sparse" if sparse else "dense"
-
-
-def sort(kind: str) -> str:
-    """Return the sort of labels, in words."""
-    return "text" if kind == "U" else "numbers"

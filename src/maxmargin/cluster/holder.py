@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.cluster.facts import PartitionFacts, columns_of_files
 from maxmargin.cluster.packing import Packed, restored, shortened, unpack
 from maxmargin.cluster.partition import Partition
 from maxmargin.cluster.tree import Node, leaves, merged
 from maxmargin.data.columns import widened
 from maxmargin.data.file_rows import FileRows
 from maxmargin.data.memory_rows import MemoryRows
-from maxmargin.data.reduction import Part, Pass, RowFacts, Totals
+from maxmargin.data.reduction import Part, Pass, Totals
 from maxmargin.data.rows import Csr, count_rows
 
 
@@ -70,6 +71,8 @@ class Holder:
         self.count, self.cancelled, self.held, self.worker = count, -1, NOTHING_HELD, get_worker()
         threads = self.worker.state.nthreads
         self.faults = {one.number: one.fault for one in partitions if one.fault is not None}
+        self.columns = {one.number: one.columns for one in partitions}
+        self.files = {one.number: one.files for one in partitions if one.files is not None}
         self.executors = {one.number: one.executor(threads) for one in partitions if one.fault is None}
         for number, saved in vectors.items():
             if number in self.executors:
@@ -122,19 +125,21 @@ class Holder:
         return Reply({}, {}, packed_nodes(own_sum(self.held)))
 
     def facts(self, turn: int, numbers: Sequence[int]) -> Reply:
-        """Return the sizes of each partition and whether it is sparse, or its fault."""
+        """Return the facts of each partition, or its fault."""
         return answered(lambda: Reply({number: self.facts_of(number) for number in numbers}, {}, {}))
 
-    def facts_of(self, number: int) -> tuple[RowFacts, bool, str, bool] | BaseException:
-        """Return the sizes of a partition, whether it is sparse, the type of its labels, and whether it has weights."""
+    def facts_of(self, number: int) -> PartitionFacts | BaseException:
+        """Return the facts of a partition, or its fault."""
         if number in self.faults:
             return self.faults[number]
         executor = self.executors[number]
         if isinstance(executor, MemoryRows):
             sparse = isinstance(executor.rows, Csr)
-            return executor.facts, sparse, executor.labels.dtype.kind, executor.weights is not None
+            weighted, kind = executor.weights is not None, executor.labels.dtype.kind
+            return PartitionFacts(executor.facts, sparse, kind, weighted, self.columns[number])
         facts, one = executor.facts, executor.sample(1, np.random.default_rng(0))
-        return facts, isinstance(one.rows, Csr), facts.classes.dtype.kind, executor.weighted
+        columns = columns_of_files(self.files[number])
+        return PartitionFacts(facts, isinstance(one.rows, Csr), facts.classes.dtype.kind, executor.weighted, columns)
 
     def widen(self, turn: int, d: int, numbers: Sequence[int]) -> Reply:
         """Give sparse rows in memory d columns."""

@@ -13,6 +13,7 @@ import numpy as np
 from maxmargin.cluster.cluster_rows import ClusterRows
 from maxmargin.cluster.connection import check_workers, within
 from maxmargin.cluster.origin import Blocks, FileParts, Origin
+from maxmargin.cluster.scaling import divisors_on_cluster
 from maxmargin.cluster.table_parts import Cluster, encoder_of_files, encoder_of_frames
 from maxmargin.data.collections import is_blocks, is_collection
 from maxmargin.data.encoding.encoder import Encoder
@@ -32,17 +33,21 @@ def rows_on_cluster(
     *,
     timeout: float = TIMEOUT,
     request: Request | None = None,
+    scale: bool = False,
     **how: Any,
 ) -> ClusterRows:
     """Return the rows of a Dask collection, of files or of delayed blocks as an Executor.
 
-    Tables and data frames are encoded as `request` says; without one, they hold numbers. `how` are the options for
+    Tables and data frames are encoded as `request` says; without one, they hold numbers. With `scale`, each feature is
+    divided by its largest absolute value. `how` are the options for
     files: label, zero_based, on_bad_line.
     """
     check_workers(client, timeout)
     origin = origin_of(X, y, weights, client, timeout, how)
     if request is not None:
         origin.encoder = encoder_for(origin, request, Cluster(client, timeout))
+    if scale:
+        origin.divisors = divisors_on_cluster(origin, Cluster(client, timeout))
     return ClusterRows(client, origin, timeout)
 
 

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from maxmargin.cluster.partition import from_blocks, from_file
 from maxmargin.data.encoding.encoder import Encoder, encoder_of
+from maxmargin.models.scaling import divisors_in, saved
 
 
 class Origin(Protocol):
-    """Partitions that can be computed on the workers."""
+    """Partitions that can be computed on the workers; they are encoded, or their features divided, if that is given."""
 
     encoder: Encoder | None
+    divisors: np.ndarray | None
 
     @property
     def count(self) -> int:
@@ -30,6 +34,7 @@ class Blocks:
 
     blocks: Sequence[tuple[Any, Any, Any]]
     encoder: Encoder | None = None
+    divisors: np.ndarray | None = None
 
     @property
     def count(self) -> int:
@@ -40,8 +45,8 @@ class Blocks:
         """Compute the graph of each partition."""
         from dask import delayed
 
-        make, encoder = delayed(from_blocks, pure=False), on_workers(client, self.encoder)
-        return list(client.compute([make(number, *self.blocks[number], encoder) for number in numbers]))
+        make, more = delayed(from_blocks, pure=False), on_workers(client, self)
+        return list(client.compute([make(number, *self.blocks[number], *more) for number in numbers]))
 
 
 @dataclass(eq=False)
@@ -56,6 +61,7 @@ class FileParts:
     share: int
     weights_column: str | None = None
     encoder: Encoder | None = None
+    divisors: np.ndarray | None = None
 
     @property
     def count(self) -> int:
@@ -64,13 +70,20 @@ class FileParts:
 
     def submit(self, client: Any, numbers: Sequence[int]) -> list[Any]:
         """Read each file on some worker."""
-        encoder = on_workers(client, self.encoder)
+        more = on_workers(client, self)
         return [
-            client.submit(from_file, number, self.paths[number], self.how[number], self.share, encoder, pure=False)
+            client.submit(from_file, number, self.paths[number], self.how[number], self.share, *more, pure=False)
             for number in numbers
         ]
 
 
-def on_workers(client: Any, encoder: Encoder | None) -> Any:
-    """Return a future of the encoder, which is sent to each worker once; a task, so that it outlives any worker."""
-    return None if encoder is None else client.submit(encoder_of, dict(encoder.saved()))
+def on_workers(client: Any, origin: Origin) -> tuple[Any, Any]:
+    """Return futures of the encoder and of the divisors, if there are any.
+
+    They are sent to each worker once. They are tasks, so that they outlive any worker.
+    """
+    encoder, divisors = origin.encoder, origin.divisors
+    return (
+        None if encoder is None else client.submit(encoder_of, dict(encoder.saved())),
+        None if divisors is None else client.submit(divisors_in, saved(divisors)),
+    )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.cluster.facts import Columns, columns_of_files, columns_of_frame
 from maxmargin.data.encoding.encoder import Encoder
 from maxmargin.data.encoding.frames import encoded_frame
 from maxmargin.data.file_rows import FileRows
@@ -18,6 +19,7 @@ from maxmargin.data.files import Files
 from maxmargin.data.labels import check_length, plain
 from maxmargin.data.memory_rows import MemoryRows
 from maxmargin.data.rows import Rows, count_rows
+from maxmargin.data.scaling import divided
 from maxmargin.data.take import read_only, take
 from maxmargin.errors import DataError, MaxmarginError
 from maxmargin.system.budget import Budget
@@ -27,7 +29,7 @@ STREAMED_SHARE = 0.5  # part of a worker's memory for its partitions: the rest i
 
 @dataclass(eq=False)
 class Partition:
-    """Rows with labels and weights; or files that are too large for memory; or a fault."""
+    """Rows with labels and weights, and the columns of a table; or files that are too large for memory; or a fault."""
 
     number: int
     rows: Rows | None = None
@@ -35,35 +37,55 @@ class Partition:
     weights: np.ndarray | None = None
     files: Files | None = None
     fault: MaxmarginError | None = None
+    columns: Columns | None = None
 
     def executor(self, threads: int) -> MemoryRows | FileRows:
         """Return the executor of this partition."""
         if self.files is not None:
-            return FileRows(self.files.source, self.files.budget, weights=self.weights, threads=threads)
+            files, done = self.files, self.files.preparation()
+            return FileRows(files.source, files.budget, preparation=done, weights=self.weights, threads=threads)
         assert self.rows is not None
         assert self.labels is not None
         return MemoryRows(self.rows, self.labels, self.weights, threads)
 
 
-def from_blocks(number: int, X: Any, y: Any, weights: Any = None, encoder: Encoder | None = None) -> Partition:
-    """Return a partition of blocks in memory, encoded if there is an encoder."""
+def from_blocks(
+    number: int,
+    X: Any,
+    y: Any,
+    weights: Any = None,
+    encoder: Encoder | None = None,
+    divisors: np.ndarray | None = None,
+) -> Partition:
+    """Return a partition of blocks in memory, encoded if there is an encoder, or divided."""
     try:
         rows = take(X) if encoder is None else encoded_frame(encoder.anew(), X)
+        rows = rows if divisors is None else divided(rows, divisors)
         n = count_rows(rows)
-        return Partition(number, rows, labels_of(y, n), weights_of(weights, n))
+        columns = columns_of_frame(X) if encoder is None else None
+        return Partition(number, rows, labels_of(y, n), weights_of(weights, n), columns=columns)
     except MaxmarginError as error:
         return Partition(number, fault=placed(error, f"partition {number}"))
 
 
-def from_file(number: int, path: Path, how: dict[str, Any], share: int, encoder: Encoder | None = None) -> Partition:
+def from_file(
+    number: int,
+    path: Path,
+    how: dict[str, Any],
+    share: int,
+    encoder: Encoder | None = None,
+    divisors: np.ndarray | None = None,
+) -> Partition:
     """Return a partition of one file. If it exceeds the memory of its share of the worker, it is streamed."""
     try:
-        files = files_on_worker(path, how, share, given_encoder=None if encoder is None else encoder.anew())
+        own = None if encoder is None else encoder.anew()
+        files = files_on_worker(path, how, share, given_encoder=own, divisors=divisors)
         if files.too_large() and files.y is None:
             return Partition(number, weights=files.weights_in_files(), files=files)
         rows, labels, weights = files.read_weighted()
-        n = count_rows(rows)
-        return Partition(number, rows, labels_of(labels, n), weights_of(weights, n))
+        rows, n = rows if divisors is None else divided(rows, divisors), count_rows(rows)
+        found = labels_of(labels, n), weights_of(weights, n)
+        return Partition(number, rows, *found, columns=columns_of_files(files))
     except MaxmarginError as error:
         return Partition(number, fault=placed(error, f"partition {number}"))
     except OSError as error:

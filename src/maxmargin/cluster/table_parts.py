@@ -46,14 +46,13 @@ class Cluster(NamedTuple):
                 raise one
         return list(found)
 
-    def merged(self, parts: Sequence[Any]) -> TableStatistics:
-        """Merge statistics, neighbours first, on the workers; return the sum."""
+    def merged(self, parts: Sequence[Any], together: Callable[[Any, Any], Any]) -> Any:
+        """Merge the results of tasks, neighbours first, on the workers; return what `together` makes of them."""
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=False)
             last = parts[-1:] if len(parts) % 2 else []
-            parts = [*(self.client.submit(sum_of, one, other, pure=False) for one, other in pairs), *last]
-        found: TableStatistics = self.results(parts)[0]
-        return found
+            parts = [*(self.client.submit(together, one, other, pure=False) for one, other in pairs), *last]
+        return self.results(parts)[0]
 
 
 def encoder_of_files(origin: FileParts, request: Request, cluster: Cluster) -> Encoder | None:
@@ -69,7 +68,8 @@ def encoder_of_files(origin: FileParts, request: Request, cluster: Cluster) -> E
 
     def scan(types: Mapping[str, bool]) -> TableStatistics:
         more = (origin.share, request, {**guessed, **types})
-        return cluster.merged([submit(statistics_of_file, *one, *more) for one in given])
+        found: TableStatistics = cluster.merged([submit(statistics_of_file, *one, *more) for one in given], sum_of)
+        return found
 
     return fit_encoder(scan, request, str(origin.paths[0]), typed=not guessed)
 
@@ -84,7 +84,7 @@ def encoder_of_frames(origin: Blocks, request: Request, cluster: Cluster) -> Enc
         return None
     statistics = delayed(statistics_of_frame, pure=False)
     found = cluster.merged(
-        compute([statistics(number, X, y, request) for number, (X, y, _) in enumerate(origin.blocks)])
+        compute([statistics(number, X, y, request) for number, (X, y, _) in enumerate(origin.blocks)]), sum_of
     )
     if not found.rows:
         raise DataError("X has 0 rows in all partitions: there is nothing to train on")

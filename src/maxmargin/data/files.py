@@ -19,8 +19,10 @@ from maxmargin.data.encoding.encoder import Encoder
 from maxmargin.data.encoding.fit import fit_encoder
 from maxmargin.data.encoding.request import Request, requested
 from maxmargin.data.expand import Expansion, Kmers
+from maxmargin.data.far_columns import Shift
 from maxmargin.data.labels import check_length
 from maxmargin.data.open_source import files_of, format_of, open_source
+from maxmargin.data.preparation import Preparation
 from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, matrix_of
 from maxmargin.data.source import Source
 from maxmargin.data.table_parts import agreed, look_at, whole_table
@@ -64,6 +66,7 @@ class Files:
     request: Request | None = None  # how columns of a table are encoded; None for numbers as they are
     given_encoder: Encoder | None = None  # of a model, for prediction
     columns: Sequence[str] | None = None  # feature columns of a table that is not encoded, for prediction
+    divisors: np.ndarray | None = None  # what features are divided by as rows are streamed
 
     def __post_init__(self) -> None:
         check_way(self.on_bad_line)
@@ -100,7 +103,13 @@ class Files:
             parts.append(f"weights {self.column_of_weights}")
         elif self.weights is not None:
             parts += [f"weights {content_of(path)}" for path in files_of(self.weights)]
+        if self.divisors is not None:
+            parts.append("scaled")
         return ", ".join(parts)
+
+    def preparation(self, shift: Shift | None = None) -> Preparation:
+        """Return what is done to rows as they are streamed."""
+        return Preparation(self.source.name, self.expansion, shift, self.divisors)
 
     @property
     def allowed(self) -> Budget:

@@ -1,4 +1,4 @@
-"""What is done to rows as they are read from a file: features are expanded, columns far from 0 are shifted."""
+"""What is done to rows as they are read from a file: scaled, expanded, and columns far from 0 are shifted."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin.data.expand import Expansion
 from maxmargin.data.far_columns import Shift, first_far
 from maxmargin.data.rows import Rows, count_rows, count_stored, part_of_rows, row_lengths
+from maxmargin.data.scaling import divided
 from maxmargin.data.source import Source
 from maxmargin.errors import FileError
 
@@ -19,19 +20,24 @@ SHIFTED_FROM = 1e6  # ‖x‖: columns far from 0 are searched above it; below, 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """The expansion of features and the shift of columns, if any; `name` is that of the file, for messages."""
+    """What features are divided by, their expansion and the shift of columns, if any, in this order.
+
+    `name` is that of the file, for messages.
+    """
 
     name: str
     expansion: Expansion | None = None
     shift: Shift | None = None
+    divisors: np.ndarray | None = None
 
     def features(self, d: int) -> int:
         """Return the number of features after expansion, for d features in the file."""
         return self.expansion.columns(d) if self.expansion else d
 
     def parts(self, rows: Rows, most: float) -> Iterator[tuple[slice, Rows]]:
-        """Yield the rows expanded and shifted, in parts of at most `most` values."""
+        """Yield the rows scaled, expanded and shifted, in parts of at most `most` values."""
         n = count_rows(rows)
+        rows = rows if self.divisors is None else divided(rows, self.divisors)
         if self.expansion is None and count_stored(rows) <= most:
             yield slice(0, n), self.shifted(rows)
             return

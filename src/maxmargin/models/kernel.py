@@ -131,7 +131,11 @@ class KernelModel(Shown, SupportVectors):
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return the label of each row: the class with the most votes, the first one of `tie_order` in a tie."""
-        return np.asarray(self.classes[winners(self.decide_pairs(X, threads), self.tie_order)])
+        return np.asarray(self.classes[self.winners(self.decide_pairs(X, threads))])
+
+    def winners(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the class with the most votes, as a number, for the decision values of the pairs."""
+        return winners(pairs, self.tie_order)
 
     @property
     def tie_order(self) -> np.ndarray:
@@ -140,12 +144,20 @@ class KernelModel(Shown, SupportVectors):
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """Return P(class | x), one column for each class; for models trained with `probability`."""
+        self.sigmoids_there()
+        return self.probabilities_at(self.decide_pairs(X, threads))
+
+    def probabilities_at(self, pairs: np.ndarray) -> np.ndarray:
+        """Return P(class | x) for the decision values of the pairs."""
+        return couple(pair_probabilities(pairs, self.sigmoids_there()), len(self.classes))
+
+    def sigmoids_there(self) -> np.ndarray:
+        """Return the sigmoids; raise if the model has none."""
         if self.sigmoids is None:
             raise MaxmarginError(
                 "the model has no probabilities: train with probability=True, and to the end (--probability)"
             )
-        pairs = pair_probabilities(self.decide_pairs(X, threads), self.sigmoids)
-        return couple(pairs, len(self.classes))
+        return self.sigmoids
 
     def to_sklearn(self) -> Any:
         """Return a fitted scikit-learn estimator that predicts the same (see to_sklearn)."""

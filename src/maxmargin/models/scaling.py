@@ -1,7 +1,6 @@
-"""Scaling of features: each is divided by its largest absolute value in the training data, and zeros stay zeros.
+"""The scale of a model: it keeps the divisors of its features in the summary of its training (see data/scaling).
 
-The result lies in [-1, 1], as that of svm-scale, and sparse rows stay sparse. A model keeps the divisors in the summary
-of its training, and divides the rows that it is given to predict.
+The rows that it is given to predict are divided by them.
 """
 
 from __future__ import annotations
@@ -13,34 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.columns import ranges_of
-from maxmargin.data.rows import Csr, Dense, Rows, count_columns, count_rows
+from maxmargin.data.rows import Rows
+from maxmargin.data.scaling import MOST_FEATURES, divided
 from maxmargin.errors import ParameterError
 from maxmargin.system.file_checks import short
-
-MOST_FEATURES = 1 << 26  # features of which a model keeps divisors: 512 MB of them
-
-
-def divisors_of(rows: Rows) -> np.ndarray:
-    """Return the largest absolute value of each column; 1 where all values are 0."""
-    if count_rows(rows) == 0:
-        return np.ones(count_columns(rows))
-    sizes = ranges_of(rows).size.astype(np.float64)
-    return np.where((sizes > 0.0) & np.isfinite(sizes), sizes, 1.0)
-
-
-def divided(rows: Rows, divisors: np.ndarray) -> Rows:
-    """Return the rows with each column divided. Columns beyond the divisors stay as they are."""
-    missing = count_columns(rows) - len(divisors)
-    own = np.pad(divisors, (0, max(missing, 0)), constant_values=1.0).astype(rows.values.dtype)
-    if isinstance(rows, Csr):
-        values = own[rows.indices]
-        np.divide(rows.values, values, out=values)
-        values.flags.writeable = False
-        return rows._replace(values=values)
-    values = rows.values / own[: count_columns(rows)]
-    values.flags.writeable = False
-    return Dense(values)
 
 
 def scaled(training: dict[str, Any], rows: Rows) -> Rows:

@@ -54,6 +54,7 @@ class Streamed:
     name: str = ""
     expansion: Expansion | None = None
     shift: Shift | None = None  # the shift of columns far from 0
+    divisors: np.ndarray | None = None  # what features are divided by
 
     @property
     def bias_square(self) -> float:
@@ -67,14 +68,14 @@ class Streamed:
     @property
     def preparation(self) -> Preparation:
         """What is done to rows as they are read."""
-        return Preparation(self.source.name, self.expansion, self.shift)
+        return Preparation(self.source.name, self.expansion, self.shift, self.divisors)
 
     def features(self, d: int) -> int:
         """Return the number of features after expansion, for d features in the file."""
         return self.preparation.features(d)
 
     def parts(self, rows: Rows, most: float) -> Iterator[tuple[slice, Rows]]:
-        """Yield the rows expanded and shifted, in parts of at most `most` values."""
+        """Yield the rows scaled, expanded and shifted, in parts of at most `most` values."""
         return self.preparation.parts(rows, most)
 
     def losses(self, margins: np.ndarray) -> float:

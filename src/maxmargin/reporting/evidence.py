@@ -24,6 +24,7 @@ class Block(NamedTuple):
 class Evidence:
     """Facts about n rows. `values` are decision values: (n,), or (n, k) for more than two classes.
 
+    `margins` are those of the rows of a classifier, `probabilities` those of its classes, if it has them.
     `codes` are class numbers, −1 for labels that the model does not know; `targets` are numbers to predict. `means` and
     `spreads` are those of the features. `note` tells of values that the training had not seen.
     """
@@ -31,6 +32,8 @@ class Evidence:
     name: str
     values: np.ndarray = field(repr=False)
     predicted: np.ndarray = field(repr=False)
+    margins: np.ndarray = field(repr=False)
+    probabilities: np.ndarray | None = field(repr=False)
     codes: np.ndarray = field(repr=False)
     targets: np.ndarray = field(repr=False)
     unknown: list[str]

@@ -8,11 +8,10 @@ import numpy as np
 
 from maxmargin.data.labels import show
 from maxmargin.data.passes import combination, combination_of_squares
-from maxmargin.data.rows import Rows, count_columns, count_rows
+from maxmargin.data.rows import count_columns, count_rows
 from maxmargin.errors import DataError
-from maxmargin.models.kernel import KernelModel
 from maxmargin.reporting.evidence import Block, Evidence
-from maxmargin.reporting.facts.decisions import class_numbers, margins
+from maxmargin.reporting.facts.decisions import Decisions, class_numbers, decisions
 from maxmargin.reporting.facts.kept_rows import KeptRows
 from maxmargin.reporting.facts.row_hashes import repeats, row_hashes
 from maxmargin.reporting.subject import Subject
@@ -27,8 +26,8 @@ class Pass:
 
     def __init__(self, subject: Subject, threads: int) -> None:
         self.subject, self.threads = subject, threads
-        self.values: list[np.ndarray] = []
-        self.predicted: list[np.ndarray] = []
+        self.decided: list[Decisions] = []
+        self.margins: list[np.ndarray] = []
         self.labels: list[np.ndarray] = []
         self.hashes: list[np.ndarray] = []
         self.sums, self.squares = np.zeros(subject.d), np.zeros(subject.d)
@@ -45,17 +44,17 @@ class Pass:
     def visit(self, block: Block) -> None:
         """Add one block."""
         rows, ones = block.rows, np.ones(count_rows(block.rows))
-        values = self.subject.model.decide(rows, self.threads)
-        labels = self.numbered(block.labels, len(ones))
-        predicted = self.predictions(rows, values)
+        decided, labels = decisions(self.subject, rows, self.threads), self.numbered(block.labels, len(ones))
+        margins = decided.margins(labels) if self.subject.task == "classify" else np.zeros(0)
         d = count_columns(rows)
         self.sums[:d] += combination(rows, d, ones, self.threads)[: len(self.sums)]
         self.squares[:d] += combination_of_squares(rows, d, ones, self.threads)[: len(self.sums)]
         self.hashes.append(row_hashes(rows))
         self.sample.offer(self.rng.random(len(ones)), rows, block.first)
-        self.worst.offer(self.badness(values, labels), rows, block.first)
-        for kept, found in ((self.values, values), (self.labels, labels), (self.predicted, predicted)):
-            kept.append(found)
+        self.worst.offer(self.badness(decided.values, margins, labels), rows, block.first)
+        self.decided.append(decided._replace(pairs=None))
+        self.margins.append(margins)
+        self.labels.append(labels)
 
     def numbered(self, labels: np.ndarray | None, n: int) -> np.ndarray:
         """Return labels as class numbers, −1 for unknown ones, or as targets; NaN where there are none."""
@@ -69,30 +68,17 @@ class Pass:
             raise DataError(f"the labels are text, {show(labels[0])!r} say: a regression is judged by numbers")
         return np.asarray(labels, dtype=np.float64)
 
-    def predictions(self, rows: Rows, values: np.ndarray) -> np.ndarray:
-        """Return predictions: class numbers, values, or ±1."""
-        model = self.subject.model
-        if self.subject.task == "regress":
-            return values
-        if self.subject.task == "novelty":
-            return np.asarray(np.where(values >= 0.0, 1.0, -1.0))
-        if values.ndim == 1:
-            return (values > 0.0).astype(np.int64)
-        if isinstance(model, KernelModel):  # in a tie its votes decide in another way than its values
-            return class_numbers(model.predict(rows, self.threads), model.classes)[0]
-        return np.asarray(np.argmax(values, axis=1))
-
-    def badness(self, values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def badness(self, values: np.ndarray, margins: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Return how wrong the value of each row is."""
         if self.subject.task == "novelty":
             return -values
         if self.subject.task == "regress":
             return np.asarray(np.abs(values - labels))
-        return np.where(labels < 0, -np.inf, -margins(values, labels))
+        return np.where(labels < 0, -np.inf, -margins)
 
     def evidence(self, name: str, is_training: bool | None, note: str) -> Evidence:
         """Return what has been found."""
-        n = sum(map(len, self.values))
+        n = sum(map(len, self.labels))
         if n == 0:
             raise DataError(f"{name} has 0 rows: there is nothing to report on")
         labels, classify = np.concatenate(self.labels), self.subject.task == "classify"
@@ -105,10 +91,20 @@ class Pass:
         means = self.sums / n
         spreads = np.sqrt(np.maximum(self.squares / n - means**2, 0.0))
         return Evidence(
-            name, np.concatenate(self.values), np.concatenate(self.predicted),
+            name, *self.together(), np.concatenate(self.margins), self.probabilities(),
             labels if classify else np.zeros(0), np.zeros(0) if classify else labels, sorted(self.unknown),
             means, spreads, repeats(np.concatenate(self.hashes), labels), self.sample, self.worst, is_training, note,
         )  # fmt: skip
+
+    def together(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the decision values and the predictions of all rows."""
+        values, predicted = ([getattr(one, name) for one in self.decided] for name in ("values", "predicted"))
+        return np.concatenate(values), np.concatenate(predicted)
+
+    def probabilities(self) -> np.ndarray | None:
+        """Return the probabilities of all rows, if the model has them."""
+        found = [one.probabilities for one in self.decided if one.probabilities is not None]
+        return np.concatenate(found) if found else None
 
 
 def sample_size(subject: Subject) -> int:

@@ -15,7 +15,6 @@ from maxmargin.reporting.content import Figure, Section, Text
 from maxmargin.reporting.drawing import Picture, converter, png
 from maxmargin.reporting.evidence import Evidence
 from maxmargin.reporting.facts.planes import chosen_plane
-from maxmargin.reporting.facts.tuning import tuning_of
 from maxmargin.reporting.intake import gathered
 from maxmargin.reporting.page.page import is_web_page, page
 from maxmargin.reporting.sections.classification import classification_sections
@@ -34,6 +33,7 @@ from maxmargin.reporting.subject import Subject, subject_of
 from maxmargin.system.atomic_files import check_writable, replacing
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.system.overwriting import check_replaces, is_picture
+from maxmargin.tuning.tuning import tuning_in
 
 SECTIONS = {
     "classify": classification_sections,
@@ -164,7 +164,7 @@ def sections(
     subject: Subject, evidence: Evidence | None, projection: Sequence[str] | None, command: str
 ) -> list[Section]:
     """Return the sections that the model and the rows have something to say for."""
-    tuned = tuning_of(subject.training)
+    tuned = tuning_in(subject.training["tuning"]) if "tuning" in subject.training else None
     found: list[Section | None] = [findings_section(subject, evidence, tuned), certificate_section(subject)]
     if evidence is not None:
         found += SECTIONS[subject.task](subject, evidence)

@@ -67,6 +67,11 @@ class Subject:
         return self.task == "classify" and len(self.classes) == 2
 
     @property
+    def decides_by_pairs(self) -> bool:
+        """Whether a function for each pair of more than two classes votes: of a kernel model."""
+        return isinstance(self.model, KernelModel) and not self.is_binary
+
+    @property
     def d(self) -> int:
         """Number of features of rows before any expansion."""
         return int(self.training.get("input_d", self.model.d))

@@ -81,7 +81,7 @@ CONFIG: dict[str, Any] = {
         "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 150, "gridOpacity": 0.7,
     },
     "legend": {"labelColor": INK, "titleColor": INK, "orient": "bottom", "labelLimit": 220, "columns": 2,
-               "labelFontSize": 12, "titleFontWeight": "normal", "symbolStrokeWidth": 2},
+               "labelFontSize": 12, "titleFontWeight": "normal", "symbolStrokeWidth": 2, "symbolOpacity": 1},
     "range": {"category": SERIES},
 }  # fmt: skip
 

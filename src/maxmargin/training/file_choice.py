@@ -14,7 +14,6 @@ import numpy as np
 
 from maxmargin.data.file_rows import VALUES_PER_BYTE
 from maxmargin.data.files import Files
-from maxmargin.data.preparation import Preparation
 from maxmargin.data.rows import count_columns, count_rows, count_stored
 from maxmargin.problems.losses import find_loss
 from maxmargin.settings.settings import Settings
@@ -118,7 +117,7 @@ def first_rows(settings: Settings, files: Files) -> FirstRows:
     blocks: Any = source.blocks()
     with closing(blocks):
         block = next(blocks)
-    preparation = Preparation(source.name, settings.expansion)
+    preparation = files.preparation()
     _, rows = next(preparation.parts(block.rows, VALUES_PER_BYTE * files.budget.block))
     square = float(np.sum(np.square(rows.values, dtype=np.float64))) / max(count_rows(rows), 1)
     facts = source.facts

@@ -12,7 +12,7 @@ import numpy as np
 from maxmargin.choose import ASKED
 from maxmargin.data.file_rows import VALUES_PER_BYTE, FileRows
 from maxmargin.data.files import Files
-from maxmargin.data.preparation import Preparation, shift_of
+from maxmargin.data.preparation import shift_of
 from maxmargin.data.reduction import PassStoppedError
 from maxmargin.errors import DataError, ParameterError, StoppedWhileReadingError
 from maxmargin.loop.interrupts import noticed
@@ -24,6 +24,7 @@ from maxmargin.solvers.passes.newton import LARGEST_MATRIX
 from maxmargin.system.budget import Budget, shown_size
 from maxmargin.training.blame import reason_of
 from maxmargin.training.by_passes import PassTask, fit_by_passes, path_by_passes, stop_of
+from maxmargin.training.file_hints import hints_on_streamed
 from maxmargin.training.pass_succession import PassSuccession
 
 WITHOUT_MATRIX = "lbfgs", "gradient_descent", "cocoa"  # solvers by passes that build no matrix
@@ -38,6 +39,7 @@ def fit_files_by_passes(settings: Settings, files: Files, name: str, why: str, l
     result = fit_by_passes(task)
     result.seconds += surveying
     result.reason = reason_of(result.status, files, rows.preparation)
+    result.hints = hints_on_streamed(result, rows.facts.counts, settings, files)
     return result
 
 
@@ -79,12 +81,11 @@ def surveyed(settings: Settings, files: Files, limits: Limits, began: float) -> 
     source, budget = files.source, files.budget
     with noticed() as interrupt:
         stop = stop_of(limits, interrupt, began)
-        plain = Preparation(source.name, settings.expansion)
         most = VALUES_PER_BYTE * budget.block
-        shift = shift_of(source, plain, most, stop) if settings.bias == "free" else None
+        shift = shift_of(source, files.preparation(), most, stop) if settings.bias == "free" else None
         rows = FileRows(
-            source, budget, preparation=Preparation(source.name, settings.expansion, shift),
-            weights=weights_for(settings, files), threads=settings.thread_count,
+            source, budget, preparation=files.preparation(shift), weights=weights_for(settings, files),
+            threads=settings.thread_count,
         )  # fmt: skip
         try:
             rows.survey(np.random.default_rng([int(settings.seed), 2]), stop)

@@ -29,12 +29,8 @@ def hints_on_data(data: Examples, settings: Settings) -> list[str]:
     sizes = typical_sizes(data.rows) if data.encoder is None and count_rows(data.rows) else np.ones(1)
     found = [on_sizes(data.rows, sizes) if not settings.scale and settings.kernel != "precomputed" else ""]
     if len(data.classes) and settings.class_weight is None and settings.weights is None and data.weights is None:
-        found.append(on_classes(data))
-    if len(sizes) > FEATURES_A_ROW * data.n:
-        found.append(
-            f"{len(sizes):,} features for {data.n:,} rows: many hyperplanes separate such rows, so judge the model by "
-            "cross-validation: maxmargin tune"
-        )
+        found.append(on_classes(np.bincount(data.codes, minlength=len(data.classes)), data.classes))
+    found.append(on_width(len(sizes), data.n))
     return [hint for hint in found if hint]
 
 
@@ -86,11 +82,20 @@ def uneven(sizes: np.ndarray) -> float:
     return float(np.max(sizes) / np.quantile(sizes, SMALL_PART, method="lower"))
 
 
-def on_classes(data: Examples) -> str:
+def on_classes(counts: np.ndarray, classes: np.ndarray) -> str:
     """Return a hint if one class is rare."""
-    counts = np.bincount(data.codes, minlength=len(data.classes))
     rare = int(np.argmin(counts))
     if counts.max() < CLASS_RATIO * counts[rare]:
         return ""
-    named = f"only {counts[rare]:,} of {data.n:,} rows are of class {show(data.classes[rare])}"
+    named = f"only {counts[rare]:,} of {counts.sum():,} rows are of class {show(classes[rare])}"
     return f"{named}, and a model may neglect them: try --class-weight balanced (class_weight='balanced')"
+
+
+def on_width(features: int, n: int) -> str:
+    """Return a hint if there are far more features than rows."""
+    if features <= FEATURES_A_ROW * n:
+        return ""
+    return (
+        f"{features:,} features for {n:,} rows: many hyperplanes separate such rows, so judge the model by "
+        "cross-validation: maxmargin tune"
+    )

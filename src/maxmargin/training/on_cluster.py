@@ -17,6 +17,7 @@ from maxmargin.data.files import digest_of, is_file
 from maxmargin.data.frames import is_frame
 from maxmargin.errors import DataError, RefusedError
 from maxmargin.loop.interrupts import postponed
+from maxmargin.models.scaling import saved
 from maxmargin.problems.losses import find_loss
 from maxmargin.results import Result
 from maxmargin.settings.parameters import is_given
@@ -27,7 +28,7 @@ from maxmargin.training.by_passes import PassTask, check_finite_C, fit_by_passes
 from maxmargin.training.cluster_choice import OnCluster, choose_by_cost
 from maxmargin.training.file_passes import problems_at_once
 
-NOT_THERE = ("kernel", "expand", "memory", "nu", "scale")  # parameters for one machine
+NOT_THERE = ("kernel", "expand", "memory", "nu")  # parameters for one machine
 
 
 def fit_on_cluster(settings: Settings) -> Result:
@@ -59,7 +60,7 @@ def task_on_cluster(settings: Settings) -> Iterator[PassTask]:
     with postponed(), connected(settings.client, settings.timeout) as client:
         rows = rows_on_cluster(
             settings.X, labels_for(settings), settings.weights, client, timeout=settings.timeout,
-            request=settings.request, **how,
+            request=settings.request, scale=settings.scale, **how,
         )  # fmt: skip
         with closing(rows):
             yield task_of(rows, settings, began)
@@ -102,10 +103,21 @@ def described(rows: ClusterRows, settings: Settings) -> dict[str, Any]:
     found: dict[str, Any] = {"partitions": origin.count, "workers": workers_of(rows)}
     if isinstance(origin, FileParts) and origin.weights_column:
         found["weights_column"] = origin.weights_column
+    if origin.divisors is not None:
+        found["scale"] = saved(origin.divisors)
+    if rows.columns is not None:
+        found["columns"] = rows.columns.names
+        if (label := rows.columns.label or label_of_frame(settings)) is not None:
+            found["label_column"] = label
     if origin.encoder is not None:
-        label = settings.y if isinstance(settings.y, str) else settings.label  # of a data frame
-        found["encoder"] = replace(origin.encoder, label=origin.encoder.label or label).saved()
+        found["encoder"] = replace(origin.encoder, label=origin.encoder.label or label_of_frame(settings)).saved()
     return found
+
+
+def label_of_frame(settings: Settings) -> str | None:
+    """Return the name of the column of labels of a data frame, if there is one."""
+    label = settings.y if isinstance(settings.y, str) else settings.label
+    return label if label is None else str(label)
 
 
 def choose_on_cluster(rows: ClusterRows, settings: Settings) -> tuple[str, str]:

@@ -14,18 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.in_step import InStep
-from maxmargin.data.labels import show, sides
 from maxmargin.data.reduction import Executor, PassStoppedError
 from maxmargin.loop.outcome import Outcome
 from maxmargin.models.probabilities import FOLDS, fit_sigmoid_in_parts
-from maxmargin.multiclass import Run, solve_all
+from maxmargin.multiclass import Run
 from maxmargin.problems.by_passes import PassProblem
-from maxmargin.problems.held_out import CLASS_NUMBERS, CountFolds, ScoreHeldOut
+from maxmargin.problems.held_out import CLASS_NUMBERS
 from maxmargin.results import Result, worst
 from maxmargin.status import Status
 from maxmargin.system.buffers import forget
-from maxmargin.training.calibration import calibration_limits, has_both, never_began
+from maxmargin.training.calibration import calibration_limits, never_began
+from maxmargin.training.held_out import draw_again, held_out, scores_of, solve_in_step
 
 AT_ONCE = 1 << 20  # decision values in memory at once: they may be in a file
 
@@ -45,47 +44,17 @@ def calibrate(result: Result, problem: PassProblem, run: Run, at_once: int, inte
 
 def calibrated(problem: PassProblem, run: Run, at_once: int) -> tuple[np.ndarray | None, list[Outcome]]:
     """Return A and B of each problem, and the outcomes of the fits behind them; None if a fit never began."""
-    rows, classes = problem.rows, problem.rows.facts.classes
-    places, v = sides(classes), np.zeros((len(sides(classes)), FOLDS, problem.d + 1))
-    [(counts,)] = rows.reduce([CountFolds(classes, FOLDS)], problem.stop)
-    fits = list[tuple[int, int]]()
-    for fold, own in enumerate(counts):
-        present = np.flatnonzero(np.sum(counts, axis=0) > own)
-        for k, side in enumerate(places):
-            v[k, fold, -1] = 1.0 if side in present else -1.0  # the fit knows only one of the two classes
-            fits += [(k, fold)] * has_both(present, side)
-    outcomes = solved(problem, [(places[k], fold) for k, fold in fits], run, at_once)
+    rows, left_out = problem.rows, held_out(problem, FOLDS)
+    draw_again(problem, run.seed)
+    outcomes = solve_in_step(left_out.problems(problem), run, at_once)
     if never_began(outcomes):
         return None, outcomes
-    for (k, fold), outcome in zip(fits, outcomes, strict=True):
-        v[k, fold, :-1], v[k, fold, -1] = outcome.w, outcome.b
-    problem.forget_lost()
-    while True:
-        rows.reduce([ScoreHeldOut(classes, v[k], f"held out {k}") for k in range(len(places))], problem.stop)
+
+    def sigmoids() -> np.ndarray:
         numbers = rows.vector(CLASS_NUMBERS)
-        found = [fitted(rows, numbers, f"held out {k}", side) for k, side in enumerate(places)]
-        if not problem.forget_lost():  # else a worker was lost meanwhile, with its decision values
-            return np.array(found), outcomes
+        return np.array([fitted(rows, numbers, scores_of(k), side) for k, side in enumerate(left_out.places)])
 
-
-def solved(problem: PassProblem, fits: list[tuple[int, int]], run: Run, at_once: int) -> list[Outcome]:
-    """Solve the problem of each class without each fold, all in the same passes."""
-    rows: Any = problem.rows
-    if (survey := getattr(rows, "survey", None)) is not None:
-        survey(np.random.default_rng([run.seed, 3]), problem.stop)  # a new sample: the first one has been released
-    workers = max(min(len(fits), at_once), 1)
-    shared: Any = InStep(rows, len(fits), workers)
-    problems = [replace(without(problem, *fit), rows=shared, slot=str(k)) for k, fit in enumerate(fits)]
-    outcomes: list[Outcome] = solve_all(problems, len(fits), run, workers=workers)
-    return outcomes
-
-
-def without(problem: PassProblem, side: int, fold: int, folds: int = FOLDS) -> PassProblem:
-    """Return the problem of a class against the rest without a fold."""
-    classes = problem.rows.facts.classes
-    name = "" if len(classes) == 2 else f"{show(classes[side])} against the rest "
-    two = replace(problem.problem, positive=classes[side], fold=fold, folds=folds)
-    return replace(problem, problem=two, name=f"{name}without fold {fold + 1} of {folds}", keeps_dual=False)
+    return left_out.scored(left_out.models(outcomes), sigmoids), outcomes
 
 
 def fitted(rows: Executor, numbers: np.ndarray, scores: str, side: int) -> tuple[float, float]:

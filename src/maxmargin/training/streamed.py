@@ -16,7 +16,6 @@ from maxmargin.data.block_order import ShuffledBlocks
 from maxmargin.data.files import Files
 from maxmargin.data.labels import show
 from maxmargin.data.open_source import open_source
-from maxmargin.data.preparation import Preparation
 from maxmargin.data.rows import count_columns
 from maxmargin.data.shared_reader import SharedReader
 from maxmargin.data.source import Facts, Source
@@ -35,6 +34,7 @@ from maxmargin.results import Result
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS, find_solver
 from maxmargin.solvers.passes.newton import LARGEST_MATRIX
+from maxmargin.solvers.streaming.dual_variables import count_positive
 from maxmargin.status import Status
 from maxmargin.system.budget import LEAST, Budget, shown_size
 from maxmargin.system.buffers import tidy
@@ -49,9 +49,10 @@ from maxmargin.training.file_choice import (
     cost_from_disk,
     first_rows,
 )
+from maxmargin.training.file_hints import hints_on_streamed
 from maxmargin.training.file_passes import fit_files_by_passes, memory_for_matrices, path_of_files_by_passes
 from maxmargin.training.slow_progress import EndIfHopeless, ProgressWatch
-from maxmargin.training.streamed_result import StreamedOutcome, StreamedTask, result_of
+from maxmargin.training.streamed_result import StreamedOutcome, StreamedTask, class_counts, result_of
 
 ROOM_OF_CLASS = 0.25  # least part of the memory of a class that is left for its cache of rows
 
@@ -153,7 +154,9 @@ def fit_by_dual_steps(settings: Settings, files: Files, name: str) -> Result:
     """Train from files. Two classes are trained as they are read; with more, a pass finds all labels first."""
     method: Any = find_solver(name, settings.options)
     identity = files.identity if settings.checkpoint is not None else ""
-    task = StreamedTask(settings, files.source, method, settings.limits, files.budget, settings.keeping, identity)
+    task = StreamedTask(
+        settings, files.source, method, settings.limits, files.budget, settings.keeping, identity, files.divisors
+    )
     began = time.perf_counter()
     with postponed(), as_blocks(task) as ready:  # the temporary block file is removed before a signal ends the process
         splitting = time.perf_counter() - began
@@ -164,8 +167,9 @@ def fit_by_dual_steps(settings: Settings, files: Files, name: str) -> Result:
     result.seconds += splitting
     result.model.training["splitting"] = splitting
     shift = next((part.shift for part in result.parts if isinstance(part, StreamedOutcome)), None)
-    preparation = Preparation(files.source.name, settings.expansion, shift)
-    result.reason = reason_of(result.status, files, preparation) or more_memory(result, files)
+    result.reason = reason_of(result.status, files, files.preparation(shift)) or more_memory(result, files)
+    if (counts := class_counts(result)) is not None:
+        result.hints = hints_on_streamed(result, counts, settings, files)
     return result
 
 
@@ -202,7 +206,10 @@ def trained(task: StreamedTask) -> Result:
             f"loss={loss.name!r} is not for files that do not fit in memory: their certificates need a bound on its "
             "slope or its curvature"
         )
-    problem = Streamed(source, strength, loss, task.settings.bias, scale, task.identity, expansion=task.expansion)
+    problem = Streamed(
+        source, strength, loss, task.settings.bias, scale, task.identity, expansion=task.expansion,
+        divisors=task.divisors,
+    )  # fmt: skip
     began = time.perf_counter()
     with noticed() as interrupt:
         parts = two_classes(task, problem, interrupt) if not facts or len(facts.classes) < 3 else []
@@ -300,8 +307,9 @@ def kept_of(sides: list[TwoSides]) -> Callable[[int, Stream, Outcome], StreamedO
         marks = state.marks[: state.n] if part == 0 else state.marks[:0]
         alpha = outcome.alpha if len(sides) == 1 else np.zeros(0)
         return StreamedOutcome(
-            **{**vars(outcome), "alpha": alpha}, sides=stream.sides, passes=stream.passes, marks=marks, d=state.d,
-            nnz=stream.nnz, input_d=stream.input_d, shift=stream.shift,
+            **{**vars(outcome), "alpha": alpha}, sides=stream.sides, passes=stream.passes, marks=marks,
+            positives=count_positive(state.marks[: state.n]), d=state.d, nnz=stream.nnz, input_d=stream.input_d,
+            shift=stream.shift,
         )  # fmt: skip
 
     return kept

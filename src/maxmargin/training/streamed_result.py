@@ -32,7 +32,7 @@ from maxmargin.training.support import support_of
 
 @dataclass(frozen=True, eq=False)
 class StreamedTask:
-    """The settings, the rows to stream, and the solver with its limits."""
+    """The settings, the rows to stream with the divisors of their features, and the solver with its limits."""
 
     settings: Settings
     source: Source
@@ -41,6 +41,7 @@ class StreamedTask:
     budget: Budget
     keeping: Keeping
     identity: str
+    divisors: np.ndarray | None = None
 
     @property
     def expansion(self) -> Expansion | None:
@@ -50,11 +51,15 @@ class StreamedTask:
 
 @dataclass(eq=False)
 class StreamedOutcome(Outcome):
-    """The outcome of a streamed run, also its labels, passes and sizes; `marks` tell which examples are positive."""
+    """The outcome of a streamed run, also its labels, passes and sizes; `marks` tell which examples are positive.
+
+    `positives` is the number of positive examples, also where there are no marks.
+    """
 
     sides: TwoSides = field(kw_only=True)
     passes: int = field(kw_only=True)
     marks: np.ndarray = field(repr=False, kw_only=True)
+    positives: int = field(kw_only=True)
     d: int = field(kw_only=True)
     nnz: int = field(kw_only=True)
     input_d: int = field(kw_only=True)
@@ -109,6 +114,14 @@ def around(part: StreamedOutcome, shift: Shift | None) -> StreamedOutcome:
     return replace(part, b=b, certificate=Certificate(np.inf, part.certificate.dual))
 
 
+def class_counts(result: Result) -> np.ndarray | None:
+    """Return the rows of each class; None if a class was not trained."""
+    parts = [part for part in result.parts if isinstance(part, StreamedOutcome)]
+    if len(parts) == 1 == len(result.parts):
+        return np.array([len(parts[0].marks) - parts[0].positives, parts[0].positives])
+    return np.array([part.positives for part in parts]) if len(parts) == len(result.parts) else None
+
+
 def weights(parts: list[StreamedOutcome], d: int) -> np.ndarray:
     """Return one row of weights for each outcome, 0 for features that it has not seen. A single row is not copied."""
     if len(parts) == 1 and len(parts[0].w) == d:
@@ -124,7 +137,7 @@ def oriented(part: StreamedOutcome) -> StreamedOutcome:
     if len(part.sides.seen) == 2 and part.sides.turned:
         np.negative(part.w, out=part.w)
         np.bitwise_xor(part.marks, POSITIVE, out=part.marks)
-        return replace(part, b=-part.b)
+        return replace(part, b=-part.b, positives=len(part.marks) - part.positives)
     return part
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +15,12 @@ from maxmargin.data.encoding.encoder import Encoder
 from maxmargin.data.examples import Examples, examples_in, examples_of
 from maxmargin.data.files import Files, is_file
 from maxmargin.data.rows import count_columns
+from maxmargin.data.scaling import check_not_encoded, divided, divisors_of
 from maxmargin.data.take import take
-from maxmargin.errors import ParameterError, RefusedError
+from maxmargin.errors import RefusedError
 from maxmargin.kernels.functions import find_kernel
 from maxmargin.loop.loop import Callback
-from maxmargin.models.scaling import divided, divisors_of, saved
+from maxmargin.models.scaling import saved
 from maxmargin.problems.linear import checked_weights
 from maxmargin.results import Result, explained
 from maxmargin.settings.parameters import is_given
@@ -27,12 +29,13 @@ from maxmargin.solvers import PASS_SOLVERS, STREAMING_SOLVERS
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.training.approximate import fit_features
 from maxmargin.training.by_passes import check_finite_C
+from maxmargin.training.file_scaling import scaled_files
 from maxmargin.training.hints import hints_on_data, hints_on_limits
 from maxmargin.training.kernel import fit_kernel
 from maxmargin.training.linear import fit_linear
 from maxmargin.training.streamed import fit_streamed, path_streamed
 
-IN_MEMORY = ("kernel", "scale")  # parameters that need all rows in memory
+IN_MEMORY = ("kernel",)  # parameters that need all rows in memory
 BY_PASSES = ("weights", "class_weight", "warm", "probability")  # parameters that dual steps from files do not take
 
 
@@ -179,8 +182,12 @@ def fit(settings: Settings) -> Result:
     files = files_for(settings)
     if is_streamed(settings, files):
         check_streamed(settings, files)
+        began = time.perf_counter()
+        settings, files = scaled_files(settings, files)
+        scaling = time.perf_counter() - began
         result = fit_streamed(settings, files)
-        result.model.training.update(described(files))
+        result.seconds += scaling
+        describe(result, files)
         return result
     data = examples_in(files, settings.task)
     result = fit_examples(data, settings)
@@ -199,9 +206,10 @@ def fit_for_each(settings: Settings, Cs: Sequence[float]) -> list[Result] | None
     if not is_file(settings.X) or not is_streamed(settings, files := files_for(settings)):
         return None
     check_streamed(settings, files)
+    settings, files = scaled_files(settings, files)
     results = path_streamed(settings, files, Cs)
     for result in results:
-        result.model.training.update(described(files))
+        describe(result, files)
     return results
 
 
@@ -229,6 +237,14 @@ def files_for(settings: Settings, encoder: Encoder | None = None) -> Files:
     )  # fmt: skip
     files.check()
     return files
+
+
+def describe(result: Result, files: Files) -> None:
+    """Let a model say of its streamed files what it needs for prediction."""
+    training = result.model.training
+    training.update(described(files))
+    if files.divisors is not None:  # a training that was stopped in its first pass may have seen fewer features
+        training["scale"] = saved(files.divisors[: int(training.get("input_d", result.model.d))])
 
 
 def described(files: Files) -> dict[str, Any]:
@@ -284,8 +300,7 @@ def fit_scaled(data: Examples, settings: Settings) -> Result:
 
 def scaled_examples(data: Examples, threads: int) -> tuple[Examples, np.ndarray]:
     """Return the examples with each feature divided by its largest absolute value, and the divisors."""
-    if data.encoder is not None:
-        raise ParameterError("scale: columns of a table are scaled already: leave it out, or take encode='none'")
+    check_not_encoded(data.encoder)
     divisors = divisors_of(data.rows)
     return replace(data.on(divided(data.rows, divisors), threads), names=data.names), divisors
 

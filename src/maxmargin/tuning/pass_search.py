@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from threading import Event
 from typing import Any
 
@@ -17,23 +16,21 @@ import numpy as np
 
 from maxmargin.data.collections import is_on_cluster
 from maxmargin.data.files import Files
-from maxmargin.data.in_step import InStep
-from maxmargin.data.labels import sides
 from maxmargin.data.reduction import PassStoppedError
 from maxmargin.errors import ParameterError
 from maxmargin.loop.outcome import Outcome
 from maxmargin.loop.stopping import Limits
-from maxmargin.multiclass import SharedRun, solve_all
+from maxmargin.multiclass import SharedRun
 from maxmargin.problems.certificate import Point, summed
-from maxmargin.problems.held_out import CLASS_NUMBERS, FOLD_NUMBERS, CountFolds, NumberFolds, ScoreHeldOut
+from maxmargin.problems.held_out import CLASS_NUMBERS, FOLD_NUMBERS, NumberFolds
 from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS
 from maxmargin.system.values import is_whole
 from maxmargin.training.by_passes import PassTask, checked_classes, groups_of, posed, stop_of
-from maxmargin.training.calibration import has_both
 from maxmargin.training.file_choice import choose_for_path
 from maxmargin.training.file_passes import task_of_files
-from maxmargin.training.pass_calibration import without
+from maxmargin.training.file_scaling import scaled_files
+from maxmargin.training.held_out import HeldOut, draw_again, held_out, scores_of, solve_in_step
 from maxmargin.tuning.fit import LOOSENED, STOPPED
 from maxmargin.tuning.scoring import Score, classifier_of, scored
 from maxmargin.tuning.table import Candidate
@@ -61,6 +58,7 @@ def task_for(settings: Settings, files: Files | None) -> Iterator[PassTask]:
         with task_on_cluster(settings) as task:
             yield task
         return
+    settings, files = scaled_files(settings, files)
     name = settings.solver if settings.solver in PASS_SOLVERS else choose_for_path(settings, files)[0]
     name = name if name in PASS_SOLVERS else "cocoa"
     options = settings.options if name == settings.solver else None
@@ -84,16 +82,14 @@ class PassSearch:
         self.limits = Limits(LOOSENED * task.settings.tol, left if np.isfinite(left) else None)
         self.stop = stop_of(self.limits, interrupt, time.perf_counter())
         self.classes = checked_classes(task.rows.facts.classes)
-        self.places = sides(self.classes)
         self.problem = posed(task, task.rows, tuning.candidates[0].C, self.classes, self.stop)
 
     def go(self, callback: Callable[[Tuning], Any] | None) -> None:
         """Fit and score all candidates, as many C in the same passes as memory allows."""
         try:
-            [(counts,)] = self.task.rows.reduce([CountFolds(self.classes, self.tuning.folds)], self.stop)
-            starts: list[Outcome] = []
-            for group in groups_of(self.tuning.candidates, self.task.at_once // (len(self.places) * len(counts))):
-                starts = self.take(group, counts, starts)
+            left_out, starts = held_out(self.problem, self.tuning.folds), list[Outcome]()
+            for group in groups_of(self.tuning.candidates, self.task.at_once // max(len(left_out.fits), 1)):
+                starts = self.take(group, left_out, starts)
                 self.tuning.seconds = time.perf_counter() - self.times[0]
                 if callback is not None and callback(self.tuning):
                     self.tuning.ended = "interrupted"
@@ -101,66 +97,40 @@ class PassSearch:
         except PassStoppedError:
             self.tuning.ended = "interrupted" if self.interrupt.is_set() else "time limit"
 
-    def take(self, group: Sequence[Candidate], counts: np.ndarray, starts: list[Outcome]) -> list[Outcome]:
+    def take(self, group: Sequence[Candidate], left_out: HeldOut, starts: list[Outcome]) -> list[Outcome]:
         """Fit and score some candidates. `starts` are the fits of the C before; return those of the last one."""
-        fits = [(k, fold) for k, place in enumerate(self.places) for fold in self.able(place, counts)]
-        parts, step = self.solved([one.C for one in group], fits, starts), len(fits)
+        parts, step = self.solved([one.C for one in group], left_out, starts), len(left_out.fits)
         for number, candidate in enumerate(group):
             own = parts[number * step : (number + 1) * step]
             if any(part.status in STOPPED for part in own):
                 raise PassStoppedError
-            candidate.gap = summed(part.certificate for part in own).relative_gap
-            candidate.seconds = sum(part.seconds for part in own) / len(parts)
-            candidate.scores = self.scores(self.values(fits, own, counts))
-        return parts[-step:]
+            if own:  # else no fold leaves both sides of a problem, and every model is a constant
+                candidate.gap = summed(part.certificate for part in own).relative_gap
+                candidate.seconds = sum(part.seconds for part in own) / len(parts)
+            candidate.scores = self.scores(left_out, left_out.models(own))
+        return parts[len(parts) - step :]
 
-    def able(self, place: int, counts: np.ndarray) -> Iterator[int]:
-        """Yield the folds without which the rows still hold both sides of the problem of a class."""
-        for fold, own in enumerate(counts):
-            if has_both(np.flatnonzero(np.sum(counts, axis=0) > own), place):
-                yield fold
-
-    def solved(self, Cs: Sequence[float], fits: list[tuple[int, int]], starts: list[Outcome]) -> list[Outcome]:
+    def solved(self, Cs: Sequence[float], left_out: HeldOut, starts: list[Outcome]) -> list[Outcome]:
         """Solve the problem of each C, class and fold, all in the same passes."""
-        task, settings, count = self.task, self.task.settings, len(Cs) * len(fits)
-        rows: Any = task.rows
-        if starts and (survey := getattr(rows, "survey", None)) is not None:
-            survey(np.random.default_rng([int(settings.seed), 3]), self.stop)  # the first sample has been released
-        workers = max(min(count, task.at_once), 1)
-        shared: Any = InStep(rows, count, workers)
-        problems = []
-        for C in Cs:
-            base = posed(task, shared, C, self.classes, self.stop)
-            problems += [without(base, self.places[k], fold, self.tuning.folds) for k, fold in fits]
-        problems = [replace(problem, slot=str(number)) for number, problem in enumerate(problems)]
+        task, settings = self.task, self.task.settings
+        if starts:
+            draw_again(self.problem, int(settings.seed))
+        bases = [posed(task, task.rows, C, self.classes, self.stop) for C in Cs]
+        problems = [problem for base in bases for problem in left_out.problems(base)]
         points = [Point(part.w, part.b) for part in starts] * len(Cs)
         run = SharedRun(task.method, self.limits, int(settings.seed), None, self.interrupt, succession=task.succession)
-        return solve_all(problems, count, run, starts=points or None, workers=workers)
+        return solve_in_step(problems, run, task.at_once, points or None)
 
-    def values(self, fits: list[tuple[int, int]], parts: list[Outcome], counts: np.ndarray) -> np.ndarray:
-        """Return the decision values of all rows, each by the models without its fold: a column for each problem."""
-        rows, folds = self.task.rows, self.tuning.folds
-        v = np.zeros((len(self.places), folds, rows.facts.d + 1))
-        for k, place in enumerate(self.places):
-            for fold, own in enumerate(counts):
-                present = np.flatnonzero(np.sum(counts, axis=0) > own)
-                v[k, fold, -1] = 1.0 if place in present else -1.0  # the fit knows only one of the two classes
-        for (k, fold), part in zip(fits, parts, strict=True):
-            v[k, fold, :-1], v[k, fold, -1] = part.w, part.b
-        names = [f"held out {k}" for k in range(len(self.places))]
-        passes = [ScoreHeldOut(self.classes, v[k], name) for k, name in enumerate(names)]
-        self.problem.forget_lost()
-        while True:
-            rows.reduce([NumberFolds(folds), *passes], self.stop)
-            found = np.column_stack([rows.vector(name) for name in names])
-            if not self.problem.forget_lost():  # else a worker was lost meanwhile, with its decision values
-                return found
-
-    def scores(self, values: np.ndarray) -> list[float | None]:
+    def scores(self, left_out: HeldOut, models: np.ndarray) -> list[float | None]:
         """Return the score of each fold; rows without weight are left out."""
-        numbers, fold_of_row = (
-            np.asarray(self.task.rows.vector(name), dtype=np.intp) for name in (CLASS_NUMBERS, FOLD_NUMBERS)
-        )
+        rows = self.task.rows
+
+        def read() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            values = np.column_stack([rows.vector(scores_of(k)) for k in range(len(models))])
+            numbers, folds = (np.array(rows.vector(name), dtype=np.intp) for name in (CLASS_NUMBERS, FOLD_NUMBERS))
+            return values, numbers, folds
+
+        values, numbers, fold_of_row = left_out.scored(models, read, NumberFolds(self.tuning.folds))
         found, loss = list[float | None](), self.task.settings.loss
         for fold in range(self.tuning.folds):
             own = np.flatnonzero((fold_of_row == fold) & (numbers >= 0))

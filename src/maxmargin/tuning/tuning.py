@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from maxmargin.errors import DataError
+from maxmargin.errors import FileError
 from maxmargin.results import Result
 from maxmargin.tuning.table import Candidate, as_json, best_of, candidate_of, chosen_of
+
+
+class GridEnd(NamedTuple):
+    """The best and the chosen `value` of a parameter are the same end of its grid: values beyond may be better."""
+
+    name: str
+    value: float
+    grid: str
+    way: str
+
+    @property
+    def what(self) -> str:
+        """Where the best value is."""
+        return f"The best {self.name}, {self.value:.4g}, is at the end of the grid"
+
+    @property
+    def remedy(self) -> str:
+        """What to add to the grid."""
+        return f"add {self.way} values to {self.grid}"
 
 
 @dataclass(eq=False)
@@ -62,17 +81,21 @@ class Tuning:
         """What to do if the search ended early, or if the best value is at an end of the grid."""
         if self.ended:
             return f"The search ended early ({self.ended}): the choice is among what it had tried."
-        ends = [self.end_of("C", "Cs"), self.end_of("gamma", "gammas")]
-        return " ".join(end for end in ends if end)
+        return " ".join(f"{end.what}: {end.remedy}." for end in self.ends)
 
-    def end_of(self, name: str, grid: str) -> str:
-        """Return what to add to the grid if the best and the chosen value are at the same end of it."""
+    @property
+    def ends(self) -> list[GridEnd]:
+        """Which of C and γ have their best and chosen value at the same end of the grid."""
+        found = self.end_of("C", "Cs"), self.end_of("gamma", "gammas")
+        return [end for end in found if end is not None]
+
+    def end_of(self, name: str, grid: str) -> GridEnd | None:
+        """Return the end of the grid at which the best and the chosen value are; None if there is none."""
         values = sorted({getattr(one, name) for one in self.candidates})
         value = getattr(self.best, name, None)
         if len(values) < 2 or value not in (values[0], values[-1]) or getattr(self.chosen, name) != value:
-            return ""
-        way = "smaller" if value == values[0] else "larger"
-        return f"The best {name}, {value:.4g}, is at the end of the grid: add {way} values to {grid}."
+            return None
+        return GridEnd(name, value, grid, "smaller" if value == values[0] else "larger")
 
     @property
     def progress(self) -> str:
@@ -95,8 +118,10 @@ def tuning_in(saved: Any) -> Tuning:
     """Return the search whose table a model keeps, without its result; raise if it is not one."""
     try:
         candidates = [candidate_of(row) for row in saved["table"]]
+        if len({one.gamma is None for one in candidates}) > 1:
+            raise ValueError("some candidates have a gamma, others none")
         kept = [str(saved[name]) for name in ("scoring", "rule")], int(saved["folds"]), str(saved["kind"])
         (scoring, rule), folds, kind = kept
         return Tuning(candidates, scoring, rule, folds, kind, "", str(saved["ended"]), float(saved["seconds"]))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"the model's table of its tuning is damaged ({error!r}): train it again") from error
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise FileError(f"the model's table of its tuning is damaged ({error!r}): train it again") from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.reporting.evidence import Evidence
-from maxmargin.reporting.facts.decisions import margins
 from maxmargin.reporting.subject import Subject
 
 EXCEPTIONS = 0.02  # share of the rows that may disagree with the conditions of optimality
@@ -23,9 +22,11 @@ def is_support(subject: Subject, evidence: Evidence) -> np.ndarray | None:
 
 
 def agrees(subject: Subject, evidence: Evidence, support: np.ndarray) -> bool:
-    """Whether margins meet the conditions of optimality: at most 1 for support vectors, at least 1 for other rows."""
-    if not subject.is_binary or subject.training.get("loss", "hinge") == "logistic":
+    """Whether margins meet the conditions of optimality: at most 1 for support vectors, at least 1 for other rows.
+
+    With several classes, this holds for the smallest margin of the pairs that a kernel model was trained on.
+    """
+    if not (subject.is_binary or subject.decides_by_pairs) or subject.training.get("loss", "hinge") == "logistic":
         return False
-    margin = margins(evidence.values, evidence.codes)
-    wrong = np.where(support, margin > 1.0 + SLACK, margin < 1.0 - SLACK)
+    wrong = np.where(support, evidence.margins > 1.0 + SLACK, evidence.margins < 1.0 - SLACK)
     return bool(np.mean(wrong) <= EXCEPTIONS)

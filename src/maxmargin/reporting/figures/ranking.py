@@ -1,4 +1,4 @@
-"""ROC and precision-recall curves with their bootstrap bands, and calibration."""
+"""ROC and precision-recall curves with their bootstrap bands."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from maxmargin.reporting.facts.calibration import Calibration
 from maxmargin.reporting.facts.classes import Thresholds
 from maxmargin.reporting.facts.ranking import Band, Ranking
 from maxmargin.reporting.figures.base import Spec, axis, chart, cleaned, colours, tooltip
 from maxmargin.reporting.figures.lines import Line
-from maxmargin.reporting.theme import INK, MUTED, PAPER, SERIES
+from maxmargin.reporting.theme import MUTED, PAPER, SERIES
 
 POINTS = 250
 STEP: Spec = {"name": "step", "value": 0}  # the place of the chosen threshold, which the slider sets
@@ -100,26 +99,3 @@ def evenly(across: np.ndarray, height: np.ndarray) -> np.ndarray:
     length = np.append(0.0, np.cumsum(np.hypot(np.diff(across), np.diff(height))))
     wanted = np.linspace(0.0, length[-1], POINTS)
     return np.unique(np.append(np.minimum(np.searchsorted(length, wanted), len(across) - 1), len(across) - 1))
-
-
-def calibration_figure(found: Calibration, across: str, up: str, is_probability: bool) -> Spec:
-    """Return the share of events in groups of rows with similar scores, with 95 % intervals."""
-    rows = [
-        {"score": s, "share": p, "low": a, "high": b, "count": int(n)} for s, p, a, b, n in zip(*found, strict=True)
-    ]
-    x = axis("score", across, scale=UNIT if is_probability else {"zero": False}, axis={"tickCount": 6})
-    told = tooltip({}, {"score": across, "share": up, "low": "low", "high": "high", "count": "rows"})
-    y = axis("share", up, scale=UNIT)
-    ideal: Spec = {
-        "data": {"values": [{"score": 0.0, "share": 0.0}, {"score": 1.0, "share": 1.0}]},
-        "mark": {"type": "line", "strokeDash": [4, 3], "color": MUTED, "aria": False},
-        "encoding": {"x": x, "y": y},
-    }
-    layers: list[Spec] = [
-        {"data": {"values": cleaned(rows)}, "mark": {"type": "rule", "color": SERIES[0], "aria": False},
-         "encoding": {"x": x, "y": axis("low", up, scale=UNIT), "y2": {"field": "high"}}},
-        {"data": {"values": cleaned(rows)}, "encoding": {"x": x, "y": y, "tooltip": told},
-         "mark": {"type": "line", "color": SERIES[0], "aria": False,
-                  "point": {"filled": True, "size": 55, "color": SERIES[0], "stroke": INK, "strokeWidth": 0.5}}},
-    ]  # fmt: skip
-    return chart([ideal, *layers] if is_probability else layers)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from maxmargin.reporting.facts.tuning import Tuning
 from maxmargin.reporting.figures.base import ZOOM, Spec, axis, chart, cleaned, colours, tooltip
 from maxmargin.reporting.theme import INK, MUTED
+from maxmargin.tuning.tuning import Tuning
 
 
 def tuning_figure(found: Tuning) -> Spec:
@@ -17,12 +17,13 @@ def tuning_figure(found: Tuning) -> Spec:
             "high": one.mean + one.error,
             "group": group(one.gamma),
         }
-        for one in found.finished
-        if one.mean is not None
+        for one in found.candidates
+        if one.known and not one.dropped
     ]
     chosen = [row for row in rows if row["C"] == found.C and row["group"] == group(found.gamma)]
     names = list(dict.fromkeys(str(row["group"]) for row in rows))
-    x = axis("C", "C", scale={"type": "log"})
+    tried = {"values": sorted({one.C for one in found.candidates}), "format": ".3~g", "labelOverlap": True}
+    x = axis("C", "C", scale={"type": "log"}, axis=tried)
     y = axis("mean", found.scoring, scale={"zero": False})
     colour = colours("group", names, legend=len(names) > 1)
     told = tooltip(
@@ -30,8 +31,8 @@ def tuning_figure(found: Tuning) -> Spec:
         {"C": "C", "mean": "mean", "low": "mean − error", "high": "mean + error"},
     )
     data = {"values": cleaned(rows)}
-    best = found.best.mean - found.best.error if found.best is not None and found.best.mean is not None else None
-    limit: Spec = {"data": {"values": [{"at": best}] if best is not None else []},
+    best = found.best
+    limit: Spec = {"data": {"values": [] if best is None else cleaned([{"at": best.mean - best.error}])},
                    "mark": {"type": "rule", "strokeDash": [4, 3], "color": MUTED, "aria": False},
                    "encoding": {"y": {"field": "at", "type": "quantitative"}}}  # fmt: skip
     layers: list[Spec] = [

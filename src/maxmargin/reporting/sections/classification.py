@@ -8,10 +8,11 @@ from maxmargin.reporting.content import Figure, Part, Section, Table, Text
 from maxmargin.reporting.evidence import Evidence
 from maxmargin.reporting.facts.classes import balanced_accuracy, confusion
 from maxmargin.reporting.figures.distributions import squares
+from maxmargin.reporting.sections.calibration import calibration_section, class_calibration_section
 from maxmargin.reporting.sections.class_ranking import class_ranking_section
 from maxmargin.reporting.sections.judged import Judged, judged, share
 from maxmargin.reporting.sections.margins import margin_section
-from maxmargin.reporting.sections.ranking import calibration_section, ranking_section
+from maxmargin.reporting.sections.ranking import ranking_section
 from maxmargin.reporting.subject import Subject
 from maxmargin.reporting.words import percent, short
 
@@ -22,10 +23,10 @@ def classification_sections(subject: Subject, evidence: Evidence) -> list[Sectio
     """Return the sections about the errors of a classifier."""
     rows = judged(evidence)
     found = [confusion_section(subject, evidence, rows), margin_section(subject, evidence, rows)]
-    if subject.is_binary and 0 < np.count_nonzero(rows.codes) < len(rows.codes):
+    if not subject.is_binary:
+        return [*found, *filter(None, [class_ranking_section(subject, rows), class_calibration_section(subject, rows)])]
+    if 0 < np.count_nonzero(rows.codes) < len(rows.codes):
         found += [ranking_section(subject, rows), calibration_section(subject, rows)]
-    elif not subject.is_binary and (section := class_ranking_section(subject, rows)) is not None:
-        found.append(section)
     return found
 
 

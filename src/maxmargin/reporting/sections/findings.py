@@ -8,10 +8,10 @@ import numpy as np
 
 from maxmargin.reporting.content import Finding, Findings, Section
 from maxmargin.reporting.evidence import Evidence
-from maxmargin.reporting.facts.tuning import Tuning
 from maxmargin.reporting.subject import Subject
 from maxmargin.reporting.words import listed, number, percent
 from maxmargin.status import Status
+from maxmargin.tuning.tuning import Tuning
 
 RARE = 0.1  # share of a class below which accuracy says little
 UNSCALED = 100.0  # ratio of standard deviations of columns from which a few columns decide alone
@@ -78,14 +78,19 @@ def of_encoder(subject: Subject) -> Iterator[Finding]:
 
 
 def of_tuning(tuned: Tuning | None) -> Iterator[Finding]:
-    """Whether the best C lies inside of the grid."""
+    """Whether the search tried everything, and whether its grid reaches far enough."""
     if tuned is None:
         return
-    if (end := tuned.end_of_grid) is not None:
-        wider = "larger" if end == "largest" else "smaller"
-        yield Finding(False, f"The best C is the {end} one of the grid.", f"Tune again with {wider} values of C.")
-    else:
-        yield Finding(True, "The best C lies inside of the grid.")
+    if tuned.ended:
+        yield Finding(False, tuned.advice, "Tune again with more time, or with fewer values of C.")
+    for end in tuned.ends:
+        yield Finding(False, f"{end.what}. Values beyond it may be better.", f"Tune again, and {end.remedy}.")
+    varied = [
+        sign for name, sign in (("C", "C"), ("gamma", "γ")) if len({getattr(one, name) for one in tuned.candidates}) > 1
+    ]
+    if varied and tuned.best is not None and not tuned.ends:
+        grids = f"The grid of {varied[0]} is" if len(varied) == 1 else "The grids of C and γ are"
+        yield Finding(True, f"{grids} wide enough: the best and the chosen value are not both at an end.")
 
 
 def of_origin(subject: Subject, evidence: Evidence) -> Iterator[Finding]:
@@ -148,7 +153,7 @@ def of_classes(subject: Subject, evidence: Evidence) -> Iterator[Finding]:
 def of_rows(subject: Subject, evidence: Evidence) -> Iterator[Finding]:
     """Scaling of the columns, and copies of rows."""
     spreads = evidence.spreads[evidence.spreads > 0.0]
-    if subject.encoder is None and len(spreads):
+    if subject.encoder is None and "scale" not in subject.training and len(spreads):
         ratio = float(spreads.max() / np.median(spreads))
         if ratio > UNSCALED:
             name = subject.feature_names[int(evidence.spreads.argmax())]
@@ -156,7 +161,7 @@ def of_rows(subject: Subject, evidence: Evidence) -> Iterator[Finding]:
                 False,
                 f"The columns have very different scales: “{name}” spreads {number(float(spreads.max()))}, the median "
                 f"column {number(float(np.median(spreads)))}. Large columns decide alone, and training is slow.",
-                "Scale the columns. Tables are scaled unless --encode none is given.",
+                "Train with --scale. Tables are scaled unless --encode none is given.",
             )
         else:
             yield Finding(True, "The columns have similar scales.")

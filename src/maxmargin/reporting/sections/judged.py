@@ -11,18 +11,31 @@ from maxmargin.reporting.words import percent
 
 
 class Judged(NamedTuple):
-    """The rows whose labels the model knows: decision values, true and predicted class numbers."""
+    """The rows whose labels the model knows: decision values, true and predicted class numbers, margins, probabilities.
+
+    `known` is the mask of these rows.
+    """
 
     values: np.ndarray
     codes: np.ndarray
     predicted: np.ndarray
+    margins: np.ndarray
+    probabilities: np.ndarray | None
     known: np.ndarray
 
 
 def judged(evidence: Evidence) -> Judged:
     """Return the rows whose labels the model knows."""
     known = evidence.codes >= 0
-    return Judged(evidence.values[known], evidence.codes[known], evidence.predicted[known], known)
+    chances = None if evidence.probabilities is None else evidence.probabilities[known]
+    return Judged(
+        evidence.values[known],
+        evidence.codes[known],
+        evidence.predicted[known],
+        evidence.margins[known],
+        chances,
+        known,
+    )
 
 
 def share(part: int, whole: int) -> str:

@@ -37,7 +37,7 @@ def plane_section(subject: Subject, evidence: Evidence, projection: Sequence[str
     chosen = evidence.sample.numbers
     marked = np.zeros(len(chosen), dtype=bool) if support is None else support[chosen]
     spec = plane_figure(plane, found, regions, Points(s, t, groups, chosen, marked), domain)
-    rings = "Support vectors have a dark ring." if marked.any() else ""
+    rings = "Support vectors have a ring." if marked.any() else ""
     words = " ".join(filter(None, [words_of(subject, plane, evidence), rings, plane.note]))
     return Section(
         "boundary", "Where is the boundary?", [Text(words), Figure("boundary", title_of(plane), words, spec)]

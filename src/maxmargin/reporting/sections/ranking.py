@@ -1,18 +1,16 @@
-"""What other thresholds would give: ROC and precision-recall curves, a slider; and calibration."""
+"""What other thresholds would give: ROC and precision-recall curves, and a slider."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from maxmargin.reporting.content import Figure, Part, Section, Slider, Table, Text
-from maxmargin.reporting.facts.calibration import calibration
 from maxmargin.reporting.facts.classes import Thresholds, thresholds
-from maxmargin.reporting.facts.decisions import probabilities
 from maxmargin.reporting.facts.ranking import Bands, Ranking, bands, ranking
-from maxmargin.reporting.figures.ranking import calibration_figure, precision_recall, roc
+from maxmargin.reporting.figures.ranking import precision_recall, roc
 from maxmargin.reporting.sections.judged import Judged, share
 from maxmargin.reporting.subject import Subject
-from maxmargin.reporting.words import number, percent, short
+from maxmargin.reporting.words import number, short
 
 
 def ranking_section(subject: Subject, rows: Judged) -> Section:
@@ -56,24 +54,3 @@ def ranking_figures(ranked: Ranking, found: Bands, chosen: Thresholds) -> list[F
                f"Precision over recall. The average precision is {average}.",
                precision_recall(ranked, found.precision, chosen), table),
     ]  # fmt: skip
-
-
-def calibration_section(subject: Subject, rows: Judged) -> Section:
-    """Return the calibration of probabilities, or the share of positive rows by decision value."""
-    found_probabilities, name = probabilities(subject, rows.values), short(subject.classes[1])
-    known = found_probabilities is not None
-    found = calibration(rows.values if found_probabilities is None else found_probabilities, rows.codes == 1)
-    across = f"predicted probability of {name}" if known else "decision value"
-    words = (
-        "If the probabilities are right, the points are on the diagonal. Their mean distance is "
-        f"{percent(found.error)}."
-        if known
-        else "The model has no probabilities (train with --probability to get them). The picture shows how often the "
-        "positive class is right among rows with about the same decision value."
-    )
-    rates = [[number(float(one), 3) for one in line] for line in zip(*found[:4], strict=True)]
-    table = Table("Groups of rows", (across, "share", "low", "high"), rates)
-    spec = calibration_figure(found, across, f"share of {name}", known)
-    alternative = f"The share of “{name}” in {len(found.counts)} groups of rows with similar scores. {words}"
-    title = "Can the probabilities be trusted?" if known else "Do larger values mean more certainty?"
-    return Section("calibration", title, [Text(words), Figure("calibration", "Calibration", alternative, spec, table)])

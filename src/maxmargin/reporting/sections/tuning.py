@@ -1,11 +1,11 @@
-"""How C was chosen: the score of each value in cross-validation."""
+"""How C and γ were chosen: the score of each value in cross-validation."""
 
 from __future__ import annotations
 
 from maxmargin.reporting.content import Figure, Part, Section, Table, Text
-from maxmargin.reporting.facts.tuning import Tuning
 from maxmargin.reporting.figures.tuning import tuning_figure
 from maxmargin.reporting.words import number
+from maxmargin.tuning.tuning import Tuning
 
 RULES = {
     "one_standard_error": "the simplest setting whose mean score is within one standard error of the best",
@@ -19,20 +19,22 @@ def tuning_section(found: Tuning) -> Section:
     verb = "was" if found.gamma is None else "were"
     told = f"C = {number(found.C)}{gamma} {verb} chosen: {RULES.get(found.rule, found.rule)}."
     ended = f"ended early ({found.ended})" if found.ended else "tried everything"
+    some_folds = any(one.dropped and one.known for one in found.candidates)
+    dropped = " Settings that were not run on all folds, because they could not be chosen, are not drawn." * some_folds
     words = (
         f"{told} Each point is the mean {found.scoring} over {found.folds} folds ({found.kind}), with its standard "
-        f"error; the dashed line is the best mean minus its error. The search took {number(found.seconds)} seconds and "
-        f"{ended}."
+        f"error; the dashed line is the best mean minus its error.{dropped} "
+        f"The search took {number(found.seconds)} seconds and {ended}."
     )
     rows = [
         (number(one.C), *(() if one.gamma is None else (number(one.gamma),)),
-         "–" if one.mean is None else number(one.mean), number(one.error), number(one.seconds), one.dropped)
-        for one in found.trials
+         *((number(one.mean), number(one.error)) if one.known else ("–", "–")), number(one.seconds), one.dropped)
+        for one in found.candidates
     ]  # fmt: skip
-    kernel = any(one.gamma is not None for one in found.trials)
+    kernel = found.gamma is not None
     header = ("C", *(("γ",) if kernel else ()), f"mean {found.scoring}", "standard error", "seconds", "dropped")
     parts: list[Part] = [Text(words)]
-    if found.finished:
+    if found.chosen is not None:
         parts.append(Figure("tuning", "Score over C", told, tuning_figure(found), zooms=True))
     return Section(
         "tuning", "How were the settings chosen?", [*parts, Table("All settings that were tried", header, rows)]

@@ -14,6 +14,7 @@ import numpy as np
 from maxmargin.system.compiled import compiled, kernel
 
 HELD, POSITIVE, AT_ZERO, AT_TOP = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(8)
+AT_ONCE = 1 << 16  # marks that are looked at at once
 ENDS = np.uint8(AT_ZERO | AT_TOP)
 
 
@@ -37,6 +38,12 @@ def spelt_out(variables: Variables, part: slice) -> np.ndarray:
     alpha[marks & AT_ZERO > 0] = 0.0
     alpha[marks & AT_TOP > 0] = variables.top
     return alpha
+
+
+def count_positive(marks: np.ndarray) -> int:
+    """Return the number of examples with a positive label."""
+    pieces = (marks[start : start + AT_ONCE] for start in range(0, len(marks), AT_ONCE))
+    return sum(int(np.count_nonzero(piece & POSITIVE)) for piece in pieces)
 
 
 @kernel
