@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from maxmargin.solvers import PASS_SOLVERS, STREAMING_SOLVERS
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.training.approximate import fit_features
 from maxmargin.training.by_passes import check_finite_C
+from maxmargin.training.encoded_copy import encoded_once
 from maxmargin.training.hints import hints_on_data, hints_on_limits
 from maxmargin.training.kernel import fit_kernel
 from maxmargin.training.linear import fit_linear
@@ -179,7 +181,11 @@ def fit(settings: Settings) -> Result:
     files = files_for(settings)
     if is_streamed(settings, files):
         check_streamed(settings, files)
-        result = fit_streamed(settings, files)
+        began = time.perf_counter()
+        with encoded_once(settings, files) as (left, copied):
+            encoding = time.perf_counter() - began
+            result = fit_streamed(left, copied)
+        result.seconds += encoding
         result.model.training.update(described(files))
         return result
     data = examples_in(files, settings.task)
@@ -199,7 +205,8 @@ def fit_for_each(settings: Settings, Cs: Sequence[float]) -> list[Result] | None
     if not is_file(settings.X) or not is_streamed(settings, files := files_for(settings)):
         return None
     check_streamed(settings, files)
-    results = path_streamed(settings, files, Cs)
+    with encoded_once(settings, files) as (left, copied):
+        results = path_streamed(left, copied, Cs)
     for result in results:
         result.model.training.update(described(files))
     return results

@@ -15,6 +15,7 @@ from maxmargin.errors import DataError
 
 LEAST_BLOCK = 1 << 18  # bytes that are parsed at once
 LINES_A_BLOCK = 64  # at least, if lines are long
+READ_AHEAD = 32  # blocks of text that Arrow's reader holds: kDefaultBackgroundMaxQ in its source
 CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?.*?invalid (?:value '?(.*)|UTF8 data)", re.DOTALL)
 NOT_UTF8 = "\ufffd"  # stands in the message for bytes that are not UTF-8
 REPEATED = "repeats the names of the columns: leave it out"
@@ -72,7 +73,8 @@ class CsvBatches:
         from pyarrow import csv
 
         dialect = self.dialect
-        block = max(self.capacity, LEAST_BLOCK, LINES_A_BLOCK * dialect.longest)
+        block = min(self.capacity, self.limit // (2 * READ_AHEAD))  # half a batch of the largest size is read ahead
+        block = max(block, LEAST_BLOCK, LINES_A_BLOCK * dialect.longest)
         options = csv.ReadOptions(
             block_size=min(block, max(self.limit, LEAST_BLOCK)), use_threads=False, column_names=dialect.names,
             skip_rows=int(dialect.header), encoding=dialect.encoding,
