@@ -35,7 +35,7 @@ class CsvBatches:
         """Return whether each column is numbers, judged by the first rows."""
         with self.refusing():
             text, file = opened(self.path, self.compression)
-            with file, self.reader(text, {}) as reader:
+            with file, self.reader(text, {}, 0) as reader:
                 return {field.name: is_number(field.type) for field in reader.schema}
 
     def batches(self, numbers: Mapping[str, bool]) -> Iterator[tuple[Any, int]]:
@@ -46,7 +46,7 @@ class CsvBatches:
         with self.refusing():
             text, file = opened(self.path, self.compression)
             size = self.path.stat().st_size
-            with file, self.reader(text, types) as reader:
+            with file, self.reader(text, types, self.capacity) as reader:
                 first = 0
                 for batch in reader:
                     self.check_names_once(batch, first)
@@ -68,12 +68,12 @@ class CsvBatches:
         row = compute.index(repeated, value=True).as_py()
         raise DataError(f"{self.path}: row {first + row:,} (counted from 0) {REPEATED}")
 
-    def reader(self, text: Any, types: Mapping[str, Any]) -> Any:
-        """Return the reader of Arrow."""
+    def reader(self, text: Any, types: Mapping[str, Any], capacity: int) -> Any:
+        """Return the reader of Arrow, for blocks of `capacity` bytes if they may be as small and as large as that."""
         from pyarrow import csv
 
         dialect = self.dialect
-        block = min(self.capacity, self.limit // (2 * READ_AHEAD))  # half a batch of the largest size is read ahead
+        block = min(capacity, self.limit // (2 * READ_AHEAD))  # half a batch of the largest size is read ahead
         block = max(block, LEAST_BLOCK, LINES_A_BLOCK * dialect.longest)
         options = csv.ReadOptions(
             block_size=min(block, max(self.limit, LEAST_BLOCK)), use_threads=False, column_names=dialect.names,

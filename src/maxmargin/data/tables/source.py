@@ -148,6 +148,9 @@ class TableSource(OneFile):
     @cached_property
     def names_of_file(self) -> list[str]:
         """The names of the columns of the file."""
+        if self.kind == "csv":
+            with refusing(self.path, self.kind):
+                return self.csv.dialect.names
         return columns_of(self.path, self.kind)
 
     def scan(self, numbers: Mapping[str, bool]) -> Iterator[Any]:
