@@ -32,7 +32,7 @@ from maxmargin.data.encoding.arrow_columns import (
     is_text,
     one_array,
 )
-from maxmargin.data.encoding.columns import Category, Column, Date, LeftOut, Number, Text, packed
+from maxmargin.data.encoding.columns import Category, Column, Date, LeftOut, Number, Text, distinct_of, packed
 from maxmargin.data.encoding.dates import form_of, hours_of, seconds_of
 from maxmargin.data.encoding.ngrams import (
     FEWEST,
@@ -243,8 +243,9 @@ def date(found: ColumnStatistics, sampled: Any, statistics: TableStatistics) -> 
             raise DataError(
                 f"column {found.name!r} holds text that does not read as dates: leave out {found.name}=date"
             )
-    seconds, there = seconds_of(sampled, form)
-    seconds = seconds[there]
+    distinct, codes = distinct_of(sampled)
+    seconds, there = seconds_of(distinct, form)
+    seconds = seconds[codes][there[codes]]
     clock = bool(np.any(hours_of(seconds) != 0.0))
     spread = float(np.std(seconds)) or 1.0
     return Date(found.name, form, float(np.mean(seconds)), spread, clock, found.missing > 0)

@@ -67,7 +67,7 @@ def errors_of(column: Column, values: Any, codes: np.ndarray, count: int) -> int
 
 def errors_of_threshold(values: np.ndarray, codes: np.ndarray, count: int) -> int:
     """Return the errors of the best threshold, with the most frequent label on each side."""
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)
     below = np.cumsum(np.eye(count, dtype=np.int64)[codes[order]], axis=0)
     ends = np.flatnonzero(np.append(np.diff(values[order]) > 0.0, True))
     right = below[ends].max(axis=1) + (below[-1] - below[ends]).max(axis=1)
