@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import compute
 
-from maxmargin.data.encoding.arrow_columns import all_match, as_text, bytes_of
+from maxmargin.data.encoding.arrow_text import all_match, as_text, bytes_of
 from maxmargin.data.encoding.choice import words_of
 from maxmargin.data.encoding.columns import Date, Unseen
 from maxmargin.data.encoding.dates import form_of

@@ -21,17 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.encoding.arrow_columns import (
-    all_match,
-    as_numbers,
-    as_text,
-    buffers_of,
-    bytes_of,
-    is_date,
-    is_encodable,
-    is_text,
-    one_array,
-)
+from maxmargin.data.encoding.arrow_columns import as_numbers, is_date, is_encodable, is_text, one_array
+from maxmargin.data.encoding.arrow_text import all_match, as_text, buffers_of, bytes_of
 from maxmargin.data.encoding.columns import Category, Column, Date, LeftOut, Number, Text, distinct_of, packed
 from maxmargin.data.encoding.dates import form_of, hours_of, seconds_of
 from maxmargin.data.encoding.ngrams import (

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin.data.encoding.arrow_columns import as_numbers, as_text, bytes_of, check_not_infinite, is_text
+from maxmargin.data.encoding.arrow_columns import as_numbers, check_not_infinite, is_text
+from maxmargin.data.encoding.arrow_text import as_text, bytes_of
 from maxmargin.data.encoding.dates import days_of, form_of, hours_of, months_of, seconds_of, weekdays_of
 from maxmargin.data.encoding.ngrams import hashed, weighted
 from maxmargin.data.encoding.parts import Hashed, OneHot, Part, Values

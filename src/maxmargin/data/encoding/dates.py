@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.encoding.arrow_columns import FEW, all_match, is_date
+from maxmargin.data.encoding.arrow_columns import is_date
+from maxmargin.data.encoding.arrow_text import FEW, all_match
 from maxmargin.data.tables.arrays import array_of
 
 ISO = "%Y-%m-%d"

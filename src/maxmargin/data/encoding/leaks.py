@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.data.encoding.arrow_columns import as_numbers, as_text, is_encodable, one_array
+from maxmargin.data.encoding.arrow_columns import as_numbers, is_encodable, one_array
+from maxmargin.data.encoding.arrow_text import as_text
 from maxmargin.data.encoding.columns import Category, Column, Number
 from maxmargin.data.tables.arrays import array_of
 

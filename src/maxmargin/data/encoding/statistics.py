@@ -15,7 +15,6 @@ import numpy as np
 
 from maxmargin.data.encoding.arrow_columns import (
     as_numbers,
-    as_text,
     check_not_infinite,
     common_type,
     decoded,
@@ -23,6 +22,7 @@ from maxmargin.data.encoding.arrow_columns import (
     is_number,
     kind_in_words,
 )
+from maxmargin.data.encoding.arrow_text import as_text
 from maxmargin.data.encoding.encoder import listed
 from maxmargin.errors import DataError
 
