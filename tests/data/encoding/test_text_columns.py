@@ -89,6 +89,17 @@ def test_dates_that_repeat_become_what_each_alone_becomes(missing):
             assert whole[0][k] == alone[0][0]
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.date32(), pa.timestamp("us", "UTC")])
+@pytest.mark.parametrize("coded", [True, False])
+def test_dates_of_every_type_become_the_same(kind, coded):
+    plain = pa.array(["2024-02-29", "2023-12-31"] * 10)
+    typed = plain.cast(kind) if kind in (pa.string(), pa.large_string()) else plain.cast(pa.date32()).cast(kind)
+    column = Date("day", "%Y-%m-%d", 1.7e9, 1e6, False, False)
+    known = column.parts(plain, 0, Unseen())
+    found = column.parts(typed.dictionary_encode() if coded else typed, 0, Unseen())
+    assert all(np.array_equal(one[0], other[0]) for one, other in zip(known, found, strict=True))
+
+
 def test_names_of_ngrams_are_the_same_in_every_process():
     found = {
         subprocess.run(
