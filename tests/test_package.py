@@ -114,3 +114,13 @@ def test_no_file_names_a_registry_or_a_path_of_one_machine():
         content = (ROOT / file).read_bytes()
         for word in words:
             assert word.encode() not in content, f"{file} names {word}"
+
+
+def test_arrow_takes_the_memory_of_the_system_unless_told_otherwise():
+    code = "import maxmargin.data, pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    for given, expected in ((None, "system"), ("mimalloc", "mimalloc")):
+        environment = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
+        if given:
+            environment["ARROW_DEFAULT_MEMORY_POOL"] = given
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == expected

@@ -3,8 +3,9 @@
     python benchmarks/tables/streamed.py CONTENDER TRAIN TEST MEMORY     (a child of run.py)
 
 The memory is the most that is resident beyond what the process takes after a rehearsal on few rows, which compiles and
-imports everything, ten times a second. maxmargin is given a limit and reads the file in every pass. The others read it
-into memory; one that fails or takes longer than the limit of time is told so.
+imports everything, ten times a second. maxmargin is given a limit: it encodes the rows once, into a temporary file that
+it reads in every pass. The others read the file into memory. One that fails, or takes longer than the limit of time
+after the rehearsal, is told so.
 """
 
 from __future__ import annotations
@@ -56,18 +57,19 @@ def watched(arguments: list[str], limit: float) -> dict:
     said: list[str] = []
     lines = threading.Thread(target=lambda: said.extend(iter(child.stdout.readline, "")))
     lines.start()
-    at_start, most, began = None, 0, time.monotonic()
+    at_start, most, began, late = None, 0, time.monotonic(), False
     while child.poll() is None:
         now = resident(child.pid)
-        at_start = now if at_start is None and said else at_start
+        if at_start is None and said:
+            at_start, began = now, time.monotonic()
         most = max(most, now) if said else 0
-        if time.monotonic() - began > limit:
+        if not late and time.monotonic() - began > limit:
+            late = True
             child.kill()
         time.sleep(1.0 / SAMPLES_A_SECOND)
     lines.join()
     if child.returncode:
-        late = time.monotonic() - began > limit
-        return {"failed": "too slow" if late else "failed"}
+        return {"failed": f"not within {limit:,.0f} s" if late else "failed"}
     return {"memory": most - (at_start or most), **json.loads(said[-1])}
 
 

@@ -26,6 +26,7 @@ from maxmargin.data.preparation import Preparation
 from maxmargin.data.rows import Rows, count_columns, count_rows, count_stored, matrix_of
 from maxmargin.data.source import Source
 from maxmargin.data.table_parts import agreed, look_at, whole_table
+from maxmargin.data.tables.block_facts import WEIGHTS
 from maxmargin.data.tables.source import TableSource
 from maxmargin.data.take import take
 from maxmargin.data.text.write import write_text
@@ -67,6 +68,7 @@ class Files:
     given_encoder: Encoder | None = None  # of a model, for prediction
     columns: Sequence[str] | None = None  # feature columns of a table that is not encoded, for prediction
     divisors: np.ndarray | None = None  # what features are divided by as rows are streamed
+    encoded_copy: Path | None = None  # a block file with the encoded rows of tables, which is read in their place
 
     def __post_init__(self) -> None:
         check_way(self.on_bad_line)
@@ -217,6 +219,12 @@ class Files:
     @cached_property
     def source(self) -> Source:
         """The files as one source. One thread trains while the others parse."""
+        if self.encoded_copy is not None:
+            weights = WEIGHTS if self.column_of_weights is not None else None
+            return TableSource(
+                self.encoded_copy, "arrow", capacity=self.budget.block, limit=self.budget.batch, weights=weights,
+                copied=self.name,
+            )  # fmt: skip
         return open_source(
             self.given, self.y, label=self.label, zero_based=self.zero_based,
             threads=min(max(1, self.threads - 1), PARSERS),

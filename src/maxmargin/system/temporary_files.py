@@ -34,10 +34,15 @@ def new_part(folder: Path) -> tuple[int, str]:
 
 
 @contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Create a locked temporary folder that is removed after the block."""
-    sweep(Path(tempfile.gettempdir()), FOLDER_NAME)
-    with tempfile.TemporaryDirectory(prefix=f"maxmargin-{os.getpid()}-") as name:
+def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
+    """Create a locked temporary folder, in `parent` or where the system has them, that is removed after the block.
+
+    What cannot be removed, such as an open file on Windows, is no error: a later run removes it.
+    """
+    sweep(parent or Path(tempfile.gettempdir()), FOLDER_NAME)
+    with tempfile.TemporaryDirectory(
+        prefix=f"maxmargin-{os.getpid()}-", dir=parent, ignore_cleanup_errors=True
+    ) as name:
         if sys.platform == "win32":
             yield Path(name)
             return

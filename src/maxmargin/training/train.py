@@ -29,6 +29,7 @@ from maxmargin.solvers import PASS_SOLVERS, STREAMING_SOLVERS
 from maxmargin.system.memory_errors import memory_errors
 from maxmargin.training.approximate import fit_features
 from maxmargin.training.by_passes import check_finite_C
+from maxmargin.training.encoded_copy import encoded_once
 from maxmargin.training.file_scaling import scaled_files
 from maxmargin.training.hints import hints_on_data, hints_on_limits
 from maxmargin.training.kernel import fit_kernel
@@ -184,9 +185,10 @@ def fit(settings: Settings) -> Result:
         check_streamed(settings, files)
         began = time.perf_counter()
         settings, files = scaled_files(settings, files)
-        scaling = time.perf_counter() - began
-        result = fit_streamed(settings, files)
-        result.seconds += scaling
+        with encoded_once(settings, files) as (left, copied):
+            preparing = time.perf_counter() - began
+            result = fit_streamed(left, copied)
+        result.seconds += preparing
         describe(result, files)
         return result
     data = examples_in(files, settings.task)
@@ -207,7 +209,8 @@ def fit_for_each(settings: Settings, Cs: Sequence[float]) -> list[Result] | None
         return None
     check_streamed(settings, files)
     settings, files = scaled_files(settings, files)
-    results = path_streamed(settings, files, Cs)
+    with encoded_once(settings, files) as (left, copied):
+        results = path_streamed(left, copied, Cs)
     for result in results:
         describe(result, files)
     return results

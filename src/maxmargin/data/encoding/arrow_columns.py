@@ -134,32 +134,3 @@ def first_not_number(column: Any) -> str:
 def shortened(text: str) -> str:
     """Return at most 40 characters of a text."""
     return text if len(text) <= 40 else text[:37] + "..."
-
-
-def as_text(column: Any) -> Any:
-    """Return a column as text without spaces at both ends. Text that stands for a missing value is missing."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    column = decoded(column)
-    if not is_text(column.type):
-        return column.cast(pa.string(), safe=False)
-    column = compute.utf8_trim_whitespace(column)
-    kind = pa.large_string() if column.type == pa.large_string() else pa.string()
-    column = column if column.type == kind else column.cast(kind)
-    missing = compute.is_in(column, pa.array(MISSING, kind))
-    return compute.if_else(missing, pa.scalar(None, kind), column)
-
-
-def bytes_of(column: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the offsets and the bytes of a column of text in lower case; missing values are empty."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    column = compute.utf8_lower(compute.fill_null(column, ""))
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    wide = np.int64 if column.type == pa.large_string() else np.int32
-    _, ends, text = column.buffers()
-    offsets = np.frombuffer(ends, wide, len(column) + 1, column.offset * np.dtype(wide).itemsize)
-    return offsets.astype(np.int64), np.frombuffer(text, np.uint8) if text is not None else np.zeros(0, np.uint8)

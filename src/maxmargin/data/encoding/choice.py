@@ -13,28 +13,24 @@ Text that reads as numbers is read again as numbers (`numbers_in_text`).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from itertools import pairwise
+from collections.abc import Iterable
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
-from maxmargin.data.encoding.arrow_columns import (
-    as_numbers,
-    as_text,
-    bytes_of,
-    is_date,
-    is_encodable,
-    is_text,
-    one_array,
-)
-from maxmargin.data.encoding.columns import Category, Column, Date, LeftOut, Number, Text, packed
+from maxmargin.data.encoding.arrow_columns import as_numbers, is_date, is_encodable, is_text, one_array
+from maxmargin.data.encoding.arrow_text import all_match, as_text, buffers_of, bytes_of
+from maxmargin.data.encoding.columns import Category, Column, Date, LeftOut, Number, Text, distinct_of, packed
 from maxmargin.data.encoding.dates import form_of, hours_of, seconds_of
 from maxmargin.data.encoding.ngrams import (
     FEWEST,
     LONG_GRAM,
     MOST,
     SHORT_GRAM,
+    count_words,
     frequencies,
     hashed,
     inverse_frequencies,
@@ -54,6 +50,7 @@ SENTENCE = 4.0  # words from which text is hashed by words
 LEAST_ROWS = 100  # of a table in which ids are looked for
 NAMED = 1000  # buckets of a column of text that have names
 TEXTS = 2000  # texts from which the names come
+WORD = re.compile(r"[A-Za-z0-9_\u0080-\U0010ffff]+")  # as ngrams.py cuts them
 ID, ROW_NUMBER = "no value is there twice: an id", "it numbers the rows: an id"
 PANDAS_INDEX = "__index_level_"
 
@@ -123,23 +120,18 @@ def never_twice(texts: Any) -> bool:
 
 
 def words_of(texts: Any) -> float:
-    """Return the mean number of words."""
-    from pyarrow import compute
-
-    count = compute.mean(compute.count_substring_regex(texts, r"\S+")).as_py()
-    return float(count or 0.0)
+    """Return the mean number of words of the texts that are there."""
+    texts = texts.drop_null()
+    return count_words(*buffers_of(texts)) / len(texts) if len(texts) else 0.0
 
 
 def numbers_in_text(statistics: TableStatistics, name: str) -> bool:
     """Whether a column was read as text, and its values are numbers; those that begin with 0 are codes."""
-    from pyarrow import compute
-
     found, column = statistics.columns[name], one_array(statistics.sample, name)
     if found.numbers or not is_text(column.type):
         return False
     sampled = as_text(column).drop_null()
-    plain = compute.match_substring_regex(sampled, r"^[+-]?(0|[1-9]\d*)?(\.\d*)?([eE][+-]?\d+)?$")
-    return len(sampled) > 0 and bool(compute.all(plain).as_py())
+    return len(sampled) > 0 and all_match(sampled, r"^[+-]?(0|[1-9]\d*)?(\.\d*)?([eE][+-]?\d+)?$")
 
 
 def number(found: ColumnStatistics, sampled: Any, statistics: TableStatistics) -> Number:
@@ -195,30 +187,33 @@ def text(found: ColumnStatistics, sampled: Any, statistics: TableStatistics) -> 
     """Return hashed n-grams, in at least twice as many buckets as the sample has n-grams."""
     texts = as_text(sampled)
     words = words_of(texts) >= SENTENCE
-    bytes_ = bytes_of(texts)
-    distinct = np.count_nonzero(frequencies(hashed(*bytes_, words, 1 << MOST)))
+    counts = hashed(*bytes_of(texts), words, 1 << MOST)
+    distinct = np.count_nonzero(frequencies(counts, 1 << MOST))
     buckets = 1 << min(max(int(2 * distinct).bit_length(), FEWEST), MOST)
-    idf = inverse_frequencies(frequencies(hashed(*bytes_, words, buckets)), len(texts))
+    idf = inverse_frequencies(frequencies(counts, buckets), len(texts))
     return Text(found.name, words, buckets, packed(idf), names_of(texts, words, buckets))
 
 
 def names_of(texts: Any, words: bool, buckets: int) -> list[list[Any]]:
     """Return the most frequent n-grams with their buckets."""
-    import re
-
-    counts = Counter[str]()
-    for value in texts.drop_null().slice(0, TEXTS).to_pylist():
-        found = re.findall(r"[A-Za-z0-9_\u0080-\U0010ffff]+", value.lower())
-        if words:
-            counts.update({*found, *(f"{one} {other}" for one, other in pairwise(found))})
-        else:
-            padded = [f" {word} " for word in found]
-            lengths = range(SHORT_GRAM, LONG_GRAM + 1)
-            counts.update({word[k : k + m] for word in padded for m in lengths for k in range(len(word) - m + 1)})
+    grams = word_grams if words else character_grams
+    texts = texts.drop_null().slice(0, TEXTS).to_pylist()
+    counts = Counter(chain.from_iterable(grams(WORD.findall(value.lower())) for value in texts))
     taken: dict[int, str] = {}
     for gram, _ in counts.most_common(NAMED):
         taken.setdefault(bucket_of_gram(gram, buckets), gram)
     return [[bucket, gram] for bucket, gram in sorted(taken.items())]
+
+
+def word_grams(words: list[str]) -> Iterable[str]:
+    """Return the distinct words and pairs of words of a text, in an order that is the same in every process."""
+    return dict.fromkeys(chain(words, map(" ".join, pairwise(words))))
+
+
+def character_grams(words: list[str]) -> Iterable[str]:
+    """Return the distinct runs of three and four characters of words, with a space before and after each."""
+    padded, lengths = [f" {word} " for word in words], range(SHORT_GRAM, LONG_GRAM + 1)
+    return dict.fromkeys(word[k : k + m] for word in padded for m in lengths for k in range(len(word) - m + 1))
 
 
 def bucket_of_gram(gram: str, buckets: int) -> int:
@@ -239,8 +234,9 @@ def date(found: ColumnStatistics, sampled: Any, statistics: TableStatistics) -> 
             raise DataError(
                 f"column {found.name!r} holds text that does not read as dates: leave out {found.name}=date"
             )
-    seconds, there = seconds_of(sampled, form)
-    seconds = seconds[there]
+    distinct, codes = distinct_of(sampled)
+    seconds, there = seconds_of(distinct, form)
+    seconds = seconds[codes][there[codes]]
     clock = bool(np.any(hours_of(seconds) != 0.0))
     spread = float(np.std(seconds)) or 1.0
     return Date(found.name, form, float(np.mean(seconds)), spread, clock, found.missing > 0)

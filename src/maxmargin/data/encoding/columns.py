@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin.data.encoding.arrow_columns import as_numbers, as_text, bytes_of, check_not_infinite, is_text
+from maxmargin.data.encoding.arrow_columns import as_numbers, check_not_infinite, is_text
+from maxmargin.data.encoding.arrow_text import as_text, bytes_of
 from maxmargin.data.encoding.dates import days_of, form_of, hours_of, months_of, seconds_of, weekdays_of
 from maxmargin.data.encoding.ngrams import hashed, weighted
 from maxmargin.data.encoding.parts import Hashed, OneHot, Part, Values
@@ -211,19 +212,31 @@ class Text(Column):
 
     def parts(self, column: Any, at: int, unseen: Unseen) -> list[Part]:
         """Return the weighted n-grams. Values that repeat are hashed once."""
-        import pyarrow as pa
-
         texts = as_text(column)
-        coded = texts.dictionary_encode() if not self.words else None
-        if coded is None or 2 * len(coded.dictionary) > len(coded):
+        if self.words:
             return [Hashed(self.rows_of(texts), at)]
-        codes = np.asarray(array_of(coded.indices.fill_null(len(coded.dictionary)).cast(pa.int64())))
-        distinct = pa.concat_arrays([coded.dictionary, pa.array([""], coded.dictionary.type)])
-        return [Hashed(gathered(self.rows_of(distinct), codes), at)]
+        distinct, codes = distinct_of(texts)
+        rows = self.rows_of(distinct)
+        return [Hashed(rows if distinct is texts else gathered(rows, codes), at)]
 
     def rows_of(self, texts: Any) -> Any:
         """Return the weighted n-grams of texts."""
         return weighted(hashed(*bytes_of(texts), self.words, self.buckets), self.weights)
+
+
+def distinct_of(column: Any) -> tuple[Any, np.ndarray]:
+    """Return the distinct values of a column, then a missing one, and the place of each row's value among them.
+
+    If most values differ, they are those of the column itself.
+    """
+    import pyarrow as pa
+
+    coded = column.dictionary_encode()
+    values = coded.dictionary
+    if 2 * len(values) > len(coded):
+        return column, np.arange(len(column))
+    codes = np.asarray(array_of(coded.indices.fill_null(len(values)).cast(pa.int64())))
+    return pa.concat_arrays([values, pa.nulls(1, values.type)]), codes
 
 
 def gathered(rows: Any, chosen: np.ndarray) -> Any:
@@ -277,19 +290,22 @@ class Date(Column):
         return f"date{form}: trend, month, weekday, day of the month{', hour' * self.clock}"
 
     def parts(self, column: Any, at: int, unseen: Unseen) -> list[Part]:
-        """Return the parts of the dates; all of them are 0 for a missing date."""
-        form = self.form
-        if is_text(column.type):
-            column = as_text(column)
-            form = form or form_of(column)
-        seconds, there = seconds_of(column, form)
-        gone = np.count_nonzero(~there)
+        """Return the parts of the dates; all of them are 0 for a missing date. Dates that repeat are parsed once."""
+        column = as_text(column) if is_text(column.type) else column
+        distinct, codes = distinct_of(column)
+        form = self.form or (form_of(distinct) if is_text(distinct.type) else None)
+        seconds, there = seconds_of(distinct, form)
+        gone = np.count_nonzero(~there[codes])
         unseen.count(unseen.values, self.name, gone - column.null_count)
         if not self.missing:
             unseen.count(unseen.missing, self.name, column.null_count)
+        return [part.gathered(codes) for part in self.parts_of(seconds, there, at)]
+
+    def parts_of(self, seconds: np.ndarray, there: np.ndarray, at: int) -> list[Values | OneHot]:
+        """Return the parts of times in seconds since 1970."""
         circles = [(days_of(seconds) / 31.0), *([hours_of(seconds) / 24.0] if self.clock else [])]
         turns = [turn(2.0 * np.pi * part) for part in circles for turn in (np.sin, np.cos)]
-        parts: list[Part] = [
+        parts: list[Values | OneHot] = [
             Values(np.where(there, (seconds - self.mean) / self.scale, 0.0), at),
             OneHot(np.where(there, months_of(seconds), -1).astype(np.int32), at + 1),
             OneHot(np.where(there, weekdays_of(seconds), -1).astype(np.int32), at + 13),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.encoding.arrow_columns import is_date
+from maxmargin.data.encoding.arrow_text import FEW, all_match
 from maxmargin.data.tables.arrays import array_of
 
 ISO = "%Y-%m-%d"
@@ -22,14 +23,12 @@ SECONDS_A_DAY = 86_400
 
 def form_of(texts: Any) -> str | None:
     """Return the form of dates that all texts have; None if there is none, or no text. Month before day if both fit."""
-    from pyarrow import compute
-
     texts = texts.drop_null()
-    if not len(texts) or not compute.all(compute.match_substring_regex(texts, LIKE_DATES)).as_py():
+    if not len(texts) or not all_match(texts[:FEW], LIKE_DATES) or not all_match(texts := texts.unique(), LIKE_DATES):
         return None
     for clock in CLOCKS:
         for form in FORMS:
-            if parsed(texts, form + clock).null_count == 0:
+            if all(parsed(some, form + clock).null_count == 0 for some in (texts[:FEW], texts)):
                 return form + clock
     return None
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.data.encoding.arrow_columns import as_numbers, as_text, is_encodable, one_array
+from maxmargin.data.encoding.arrow_columns import as_numbers, is_encodable, one_array
+from maxmargin.data.encoding.arrow_text import as_text
 from maxmargin.data.encoding.columns import Category, Column, Number
 from maxmargin.data.tables.arrays import array_of
 
@@ -19,11 +20,11 @@ MANY_LABELS = 20
 
 
 class Labels(NamedTuple):
-    """The labels of a sample: the column, the number of each label, and how many labels there are."""
+    """The labels of a sample: the number of each one, how many there are, and if they are many numbers, these."""
 
-    column: Any
     codes: np.ndarray
     many: int
+    targets: np.ndarray | None
 
 
 def columns_with_label(columns: Sequence[Column], sample: Any, label: str | None) -> list[str]:
@@ -33,7 +34,8 @@ def columns_with_label(columns: Sequence[Column], sample: Any, label: str | None
     column = one_array(sample, label)
     if column.null_count or not is_encodable(column.type):
         return []  # the code that reads the labels will report the error
-    labels = Labels(column, *codes_of(column))
+    codes, many = codes_of(column)
+    labels = Labels(codes, many, targets_of(column) if many > MANY_LABELS else None)
     return [one.name for one in columns if tells_label(one, sample, labels)]
 
 
@@ -43,7 +45,9 @@ def tells_label(column: Column, sample: Any, labels: Labels) -> bool:
         return False
     values = one_array(sample, column.name)
     if labels.many > MANY_LABELS:
-        return isinstance(column, Number) and follows(as_numbers(values, column.name), labels.column)
+        if labels.targets is None or not isinstance(column, Number):
+            return False
+        return follows(as_numbers(values, column.name), labels.targets)
     least = len(labels.codes) - np.max(np.bincount(labels.codes))
     wrong = errors_of(column, values, labels.codes, labels.many)
     return bool(least >= LEAST_OTHERS and wrong <= ALL_BUT * least)
@@ -64,19 +68,23 @@ def errors_of(column: Column, values: Any, codes: np.ndarray, count: int) -> int
 
 def errors_of_threshold(values: np.ndarray, codes: np.ndarray, count: int) -> int:
     """Return the errors of the best threshold, with the most frequent label on each side."""
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)
     below = np.cumsum(np.eye(count, dtype=np.int64)[codes[order]], axis=0)
     ends = np.flatnonzero(np.append(np.diff(values[order]) > 0.0, True))
     right = below[ends].max(axis=1) + (below[-1] - below[ends]).max(axis=1)
     return int(len(codes) - right.max())
 
 
-def follows(values: np.ndarray, labels: Any) -> bool:
-    """Whether the labels are numbers, and nearly a straight line over the values."""
+def targets_of(column: Any) -> np.ndarray | None:
+    """Return labels as numbers; None if they are none."""
     try:
-        targets = as_numbers(labels, "labels")
+        return as_numbers(column, "labels")
     except Exception:
-        return False
+        return None
+
+
+def follows(values: np.ndarray, targets: np.ndarray) -> bool:
+    """Whether targets are nearly a straight line over the values."""
     some = np.isfinite(values) & np.isfinite(targets)
     if np.count_nonzero(some) < LEAST_ROWS or np.ptp(values[some]) == 0.0 or np.ptp(targets[some]) == 0.0:
         return False

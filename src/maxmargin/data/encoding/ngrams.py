@@ -21,6 +21,13 @@ FEWEST, MOST = 8, 18  # binary logarithms of the number of buckets
 SHORT_GRAM, LONG_GRAM = 3, 4  # characters of an n-gram
 BASIS, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 SPACE = np.uint64(32)
+# Entries of a row up to which its buckets are sorted by their ranks: n² comparisons, but without a branch. For 13
+# entries this takes 50 ns, and 150 ns by insertion; for 64, 0.3 µs and 1.9 µs. From 1000 on np.argsort is as fast.
+RANKED = 512
+
+LETTERS = np.array(
+    [code >= 128 or 97 <= code <= 122 or 48 <= code <= 57 or 65 <= code <= 90 or code == 95 for code in range(256)]
+)  # whether a byte belongs to a word
 
 
 def hashed(offsets: np.ndarray, text: np.ndarray, words: bool, buckets: int) -> Csr:
@@ -40,9 +47,11 @@ def weighted(counts: Csr, idf: np.ndarray) -> Csr:
     return counts._replace(values=values)
 
 
-def frequencies(counts: Csr) -> np.ndarray:
-    """Return the number of rows that have each n-gram."""
-    return np.bincount(counts.indices, minlength=counts.d)
+def frequencies(counts: Csr, buckets: int) -> np.ndarray:
+    """Return the number of rows that have an n-gram of each bucket, for as many buckets as there are or fewer."""
+    found = np.zeros(buckets, dtype=np.int64)
+    count_rows_with(counts.indices, counts.indptr, np.full(buckets, -1, dtype=np.int64), found)
+    return found
 
 
 def inverse_frequencies(found: np.ndarray, rows: int) -> np.ndarray:
@@ -50,13 +59,28 @@ def inverse_frequencies(found: np.ndarray, rows: int) -> np.ndarray:
     return np.asarray(np.log((1.0 + rows) / (1.0 + found)) + 1.0)
 
 
-@kernel
-def is_letter(letter):
-    """Whether a byte belongs to a word."""
-    return (
-        letter >= 128 or (letter >= 97 and letter <= 122) or (letter >= 48 and letter <= 57)
-        or (letter >= 65 and letter <= 90) or letter == 95
-    )  # fmt: skip
+@compiled
+def count_words(offsets: Any, text: Any) -> int:
+    """Count the words of all texts, runs of anything but ASCII spaces."""
+    count = 0
+    for i in range(len(offsets) - 1):
+        inside = False
+        for p in range(offsets[i], offsets[i + 1]):
+            space = text[p] == 32 or 9 <= text[p] <= 13
+            count += not space and not inside
+            inside = not space
+    return count
+
+
+@compiled
+def count_rows_with(indices: Any, indptr: Any, last: Any, found: Any) -> None:
+    """Count the rows of each bucket; last[bucket] is the last of them. `bucket_of` keeps the low bits of a hash."""
+    for i in range(len(indptr) - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            bucket = indices[p] & (len(found) - 1)
+            if last[bucket] != i:
+                last[bucket] = i
+                found[bucket] += 1
 
 
 @kernel
@@ -82,30 +106,25 @@ def count_grams(
     offsets: Any, text: Any, words: bool, buckets: int, last: Any, indices: Any, counts: Any, indptr: Any
 ) -> int:
     """Count the n-grams of each row; last[bucket] is where the bucket was stored last. Return the number stored."""
-    end = 0
+    end, keys, numbers = 0, np.empty(RANKED, dtype=np.int32), np.empty(RANKED)
     for i in range(len(offsets) - 1):
         first, p, stop, before = end, offsets[i], offsets[i + 1], np.uint64(0)
         while p < stop:
-            if not is_letter(text[p]):
+            if not LETTERS[text[p]]:
                 p += 1
                 continue
-            start = p
-            while p < stop and is_letter(text[p]):
+            start, h, pair = p, BASIS, mixed(before, SPACE)
+            while p < stop and LETTERS[text[p]]:
+                h, pair = mixed(h, text[p]), mixed(pair, text[p])
                 p += 1
             if words:
-                h = BASIS
-                for q in range(start, p):
-                    h = mixed(h, text[q])
                 end = counted(bucket_of(h, buckets), first, end, last, indices, counts)
                 if before != 0:
-                    pair = mixed(before, SPACE)
-                    for q in range(start, p):
-                        pair = mixed(pair, text[q])
                     end = counted(bucket_of(pair, buckets), first, end, last, indices, counts)
                 before = h
             else:
                 end = characters_of(text, start, p, buckets, first, end, last, indices, counts)
-        sort_row(indices, counts, first, end)
+        sort_row(indices, counts, first, end, keys, numbers)
         indptr[i + 1] = end
     return end
 
@@ -147,19 +166,21 @@ def characters_of(text, start, stop, buckets, first, end, last, indices, counts)
 
 
 @kernel
-def sort_row(indices, counts, first, end):
-    """Sort the entries of one row by their index."""
-    if end - first <= 64:
-        for p in range(first + 1, end):
-            index, count, q = indices[p], counts[p], p
-            while q > first and indices[q - 1] > index:
-                indices[q], counts[q] = indices[q - 1], counts[q - 1]
-                q -= 1
-            indices[q], counts[q] = index, count
-    else:
+def sort_row(indices, counts, first, end, keys, numbers):
+    """Sort the entries of one row by their index. The indices differ, so that the rank of each one is its place."""
+    n = end - first
+    if n > RANKED:
         order = np.argsort(indices[first:end])
         indices[first:end] = indices[first:end][order]
         counts[first:end] = counts[first:end][order]
+        return
+    for p in range(n):
+        keys[p], numbers[p] = indices[first + p], counts[first + p]
+    for p in range(n):
+        rank = np.int32(0)
+        for q in range(n):
+            rank += np.int32(keys[q] < keys[p])
+        indices[first + rank], counts[first + rank] = keys[p], numbers[p]
 
 
 @compiled
@@ -168,7 +189,9 @@ def weigh(counts: Any, indices: Any, indptr: Any, idf: Any, values: Any) -> None
     for i in range(len(indptr) - 1):
         square = 0.0
         for p in range(indptr[i], indptr[i + 1]):
-            values[p] = (1.0 + np.log(counts[p])) * idf[indices[p]]
+            values[p] = idf[indices[p]]
+            if counts[p] != 1.0:
+                values[p] *= 1.0 + np.log(counts[p])
             square += values[p] * values[p]
         if square > 0.0:
             scale = 1.0 / np.sqrt(square)

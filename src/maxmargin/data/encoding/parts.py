@@ -36,6 +36,10 @@ class Values(NamedTuple):
         """Write the values into a matrix of zeros."""
         matrix[:, self.at] = self.values
 
+    def gathered(self, rows: np.ndarray) -> Values:
+        """Return the values of these rows, any of them several times."""
+        return self._replace(values=self.values[rows])
+
 
 class OneHot(NamedTuple):
     """A group of features, one of which is 1: that with the number `codes`; none of them for −1."""
@@ -55,6 +59,10 @@ class OneHot(NamedTuple):
         """Write the values into a matrix of zeros."""
         some = np.flatnonzero(self.codes >= 0)
         matrix[some, self.at + self.codes[some]] = 1.0
+
+    def gathered(self, rows: np.ndarray) -> OneHot:
+        """Return the codes of these rows, any of them several times."""
+        return self._replace(codes=self.codes[rows])
 
 
 class Hashed(NamedTuple):

@@ -15,7 +15,6 @@ import numpy as np
 
 from maxmargin.data.encoding.arrow_columns import (
     as_numbers,
-    as_text,
     check_not_infinite,
     common_type,
     decoded,
@@ -23,6 +22,7 @@ from maxmargin.data.encoding.arrow_columns import (
     is_number,
     kind_in_words,
 )
+from maxmargin.data.encoding.arrow_text import as_text
 from maxmargin.data.encoding.encoder import listed
 from maxmargin.errors import DataError
 
@@ -72,13 +72,14 @@ class ColumnStatistics:
         texts = as_text(column)
         self.missing += texts.null_count
         if self.counts is not None:
-            for pair in short(texts).value_counts():
-                value = pair["values"].as_py()
-                if value is not None:
-                    self.counts[value] = self.counts.get(value, 0) + pair["counts"].as_py()
-                    if len(self.counts) > MOST_VALUES:
-                        self.counts = None
-                        break
+            pairs = short(texts).drop_null().value_counts()
+            if len(pairs) > MOST_VALUES:
+                self.counts = None
+                return
+            for value, count in zip(*(pairs.field(name).to_pylist() for name in ("values", "counts")), strict=True):
+                self.counts[value] = self.counts.get(value, 0) + count
+            if len(self.counts) > MOST_VALUES:
+                self.counts = None
 
     def add_numbers(self, values: np.ndarray) -> None:
         """Add finite numbers."""
@@ -153,7 +154,7 @@ class TableStatistics:
         tables = [pa.Table.from_batches([more]) if isinstance(more, pa.RecordBatch) else more]
         table = pa.concat_tables([self.sample, *tables] if self.sample is not None else tables)
         every = np.concatenate([self.keys, keys])
-        order = np.argsort(every, kind="stable")[: self.size]
+        order = np.argsort(every)[: self.size]
         self.sample, self.keys = table.take(order).combine_chunks(), every[order]
         while self.sample.nbytes > self.most and self.size > 1:
             self.size = min(self.size, len(self.keys)) // 2

@@ -23,6 +23,7 @@ from maxmargin.data.text.parse import LARGEST_INDEX
 from maxmargin.errors import FileError
 
 KEY = b"maxmargin"
+WEIGHTS = "weights"  # name of the column of weights, if there is one
 
 
 def block_file_facts(path: Path, sizes: UnpackedSizes, most: int) -> Facts | None:
@@ -31,7 +32,7 @@ def block_file_facts(path: Path, sizes: UnpackedSizes, most: int) -> Facts | Non
 
     with refusing(path, "arrow"), pa.OSFile(str(path)) as file:
         reader = pa.ipc.open_file(file)
-        ours = {"label", "values"} <= set(reader.schema.names) <= {"label", "indices", "values"}
+        ours = {"label", "values"} <= set(reader.schema.names) <= {"label", "indices", "values", WEIGHTS}
         count = reader.num_record_batches if ours else 0
         if not count:
             return None

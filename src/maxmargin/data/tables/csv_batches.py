@@ -15,6 +15,7 @@ from maxmargin.errors import DataError
 
 LEAST_BLOCK = 1 << 18  # bytes that are parsed at once
 LINES_A_BLOCK = 64  # at least, if lines are long
+READ_AHEAD = 32  # blocks of text that Arrow's reader holds: kDefaultBackgroundMaxQ in its source
 CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?.*?invalid (?:value '?(.*)|UTF8 data)", re.DOTALL)
 NOT_UTF8 = "\ufffd"  # stands in the message for bytes that are not UTF-8
 REPEATED = "repeats the names of the columns: leave it out"
@@ -34,7 +35,7 @@ class CsvBatches:
         """Return whether each column is numbers, judged by the first rows."""
         with self.refusing():
             text, file = opened(self.path, self.compression)
-            with file, self.reader(text, {}) as reader:
+            with file, self.reader(text, {}, 0) as reader:
                 return {field.name: is_number(field.type) for field in reader.schema}
 
     def batches(self, numbers: Mapping[str, bool]) -> Iterator[tuple[Any, int]]:
@@ -45,7 +46,7 @@ class CsvBatches:
         with self.refusing():
             text, file = opened(self.path, self.compression)
             size = self.path.stat().st_size
-            with file, self.reader(text, types) as reader:
+            with file, self.reader(text, types, self.capacity) as reader:
                 first = 0
                 for batch in reader:
                     self.check_names_once(batch, first)
@@ -67,12 +68,13 @@ class CsvBatches:
         row = compute.index(repeated, value=True).as_py()
         raise DataError(f"{self.path}: row {first + row:,} (counted from 0) {REPEATED}")
 
-    def reader(self, text: Any, types: Mapping[str, Any]) -> Any:
-        """Return the reader of Arrow."""
+    def reader(self, text: Any, types: Mapping[str, Any], capacity: int) -> Any:
+        """Return the reader of Arrow, for blocks of `capacity` bytes if they may be as small and as large as that."""
         from pyarrow import csv
 
         dialect = self.dialect
-        block = max(self.capacity, LEAST_BLOCK, LINES_A_BLOCK * dialect.longest)
+        block = min(capacity, self.limit // (2 * READ_AHEAD))  # half a batch of the largest size is read ahead
+        block = max(block, LEAST_BLOCK, LINES_A_BLOCK * dialect.longest)
         options = csv.ReadOptions(
             block_size=min(block, max(self.limit, LEAST_BLOCK)), use_threads=False, column_names=dialect.names,
             skip_rows=int(dialect.header), encoding=dialect.encoding,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,7 +68,8 @@ def records_of(text: str, separator: str, cut: bool) -> list[list[str]]:
     """Return the first records; the last one is left out if the text is `cut` there."""
     before = csv.field_size_limit(LONGEST)
     try:
-        found = [record for record in csv.reader(text.splitlines(keepends=True), delimiter=separator) if record]
+        records = filter(None, csv.reader(text.splitlines(keepends=True), delimiter=separator))
+        found = list(islice(records, RECORDS + 1))
     except csv.Error:
         return []
     finally:

@@ -49,6 +49,7 @@ class TableSource(OneFile):
     weights: str | None = None  # name of the column of weights, if there is one
     encoder: Encoder | None = None
     columns: Sequence[str] | None = None  # names of the feature columns without an encoder, in their order
+    copied: str | None = None  # name of the table whose encoded rows these are, for messages
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,6 +57,11 @@ class TableSource(OneFile):
         self.facts = block_file_facts(self.path, self.sizes, self.limit) if self.sizes else None
         self.readers: list[Any] = []  # open readers that are not in use
         self.names: list[str] | None = None  # names of the feature columns
+
+    @property
+    def name(self) -> str:
+        """Path of the file, or of the table that it is a copy of."""
+        return self.copied or super().name
 
     def blocks(self, start: Place = START) -> Iterator[RowBlock]:
         """Yield the blocks from `start` on, one for each batch."""
@@ -142,6 +148,9 @@ class TableSource(OneFile):
     @cached_property
     def names_of_file(self) -> list[str]:
         """The names of the columns of the file."""
+        if self.kind == "csv":
+            with refusing(self.path, self.kind):
+                return self.csv.dialect.names
         return columns_of(self.path, self.kind)
 
     def scan(self, numbers: Mapping[str, bool]) -> Iterator[Any]:
