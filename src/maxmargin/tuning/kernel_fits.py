@@ -27,6 +27,7 @@ from maxmargin.multiclass import Pair, Run, pairs_of, solve_all
 from maxmargin.problems.certificate import Point
 from maxmargin.problems.formulations import c_svc, epsilon_svr, largest_nu, nu_svc, nu_svr
 from maxmargin.problems.kernel import Formulation, KernelProblem, is_definite
+from maxmargin.problems.kernel_certificate import feasible
 from maxmargin.problems.linear import WITHOUT_WEIGHT, checked_weights
 from maxmargin.settings.checks import checked_cache
 from maxmargin.settings.settings import Settings
@@ -40,6 +41,10 @@ from maxmargin.tuning.scoring import HeldOutClassifier, HeldOutRegressor
 from maxmargin.tuning.splits import Fold
 
 MATRIX_PART = 0.1  # of the free memory, which a kernel matrix may take; those of pairs of classes take twice as much
+# Of the support vectors, at a bound: measured on a9a, higgs, covtype and ijcnn1, where 3 % of them or less take a fifth of
+# the pair steps if none of them grows, and 27 % or more up to twice as many.
+FEW_AT_BOUND = 0.1
+NEARLY = 1.0 - 1e-9
 
 
 class KernelFits:
@@ -94,7 +99,8 @@ class KernelFits:
         problems = [self.without(base, pair, weights) for base, pair in zip(self.bases, self.pairs, strict=True)]
         starts = None
         if before is not None:
-            starts = [Point(alpha=C / before.C * part.alpha) for part in before.parts]
+            ratio, both = C / before.C, zip(problems, before.parts, strict=True)
+            starts = [Point(alpha=grown(problem.formulation, part.alpha, ratio)) for problem, part in both]
         run = replace(run, solver=self.solver, succession=self.then)
         parts = solve_all(problems, len(problems), run, starts=starts)
         return fit_of(C, self.estimator(k, parts), parts)
@@ -140,6 +146,20 @@ class KernelFits:
         task = self.task
         function = kernel_function_of(task.rows, task.kernel, whole, {"d": count_columns(task.rows)})
         return function.decide(pick(task.rows, test), task.threads)
+
+
+def grown(formulation: Formulation, beta: np.ndarray, ratio: float) -> np.ndarray:
+    """Return the start of a fit whose C is `ratio` times that of the fit with this solution.
+
+    Variables at a bound grow with it. If there are few of them, the solution hardly depends on C, and is the start.
+    """
+    if np.any(formulation.sums):  # ν times C is their sum, so the solution is proportional to C
+        return ratio * beta
+    bound = np.where(beta > 0.0, formulation.hi, -formulation.lo) / ratio
+    at_bound = (beta != 0.0) & (np.abs(beta) >= NEARLY * bound)
+    if np.count_nonzero(at_bound) <= FEW_AT_BOUND * np.count_nonzero(beta):
+        return beta
+    return feasible(formulation, np.where(at_bound, ratio * beta, beta))
 
 
 def shared(base: KernelProblem, formulation: Formulation) -> KernelProblem:
