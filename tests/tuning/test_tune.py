@@ -16,7 +16,7 @@ from sklearn.svm import SVR, NuSVC
 import maxmargin
 from maxmargin.data.examples import examples_of
 from maxmargin.tuning import kernel_fits
-from maxmargin.tuning.search import Search
+from maxmargin.tuning.dropping import cannot_be_chosen, far_behind
 from maxmargin.tuning.splits import splits_of
 from maxmargin.tuning.table import Candidate, chosen_of
 from maxmargin.tuning.tuning import tuning_in
@@ -122,8 +122,8 @@ def test_scorers_of_scikit_learn_see_values_and_probabilities():
 
 def test_scores_do_not_depend_on_whether_the_kernel_matrix_is_held(monkeypatch):
     X, y = three_classes(n=200)
-    options = {"kernel": "gaussian", "Cs": [0.1, 10.0], "gammas": [0.1, 1.0], "tol": CLOSE, "refit": False}
-    monkeypatch.setattr(Search, "reason", lambda self, candidate, scores: "")
+    options = {"kernel": "gaussian", "Cs": [0.1, 10.0], "gammas": [0.1, 1.0], "tol": CLOSE, "refit": False,
+               "every_fold": True}  # fmt: skip
     held = maxmargin.tune(X, y, **options)
     monkeypatch.setattr(kernel_fits, "MATRIX_PART", 0.0)
     by_rows = maxmargin.tune(X, y, **options)
@@ -157,15 +157,19 @@ def test_the_rule_chooses_and_the_model_is_trained_on_all_rows(rule):
     assert tuned.model is tuned.result.model
 
 
-def test_no_candidate_that_ended_early_could_have_been_chosen(monkeypatch):
+@pytest.mark.parametrize("threads", [1, 2])
+def test_dropping_candidates_does_not_change_the_choice(threads):
     X, y = three_classes(n=300)
     for rule, options in product(["best", "one_standard_error"], [{}, {"kernel": "gaussian"}]):
-        short = maxmargin.tune(X, y, rule=rule, refit=False, threads=1, **options)
-        with monkeypatch.context() as patch:
-            patch.setattr(Search, "reason", lambda self, candidate, scores: "")
-            whole = maxmargin.tune(X, y, rule=rule, refit=False, threads=1, **options)
+        short, whole = (
+            maxmargin.tune(X, y, rule=rule, refit=False, threads=threads, every_fold=every_fold, **options)
+            for every_fold in (False, True)
+        )
         assert (short.C, short.gamma) == (whole.C, whole.gamma)
-        assert all(one.complete for one in whole.candidates)
+        assert all(one.complete and not one.dropped for one in whole.candidates)
+        assert all(one.complete != bool(one.dropped) for one in short.candidates)
+        if options:  # a large γ learns the rows by heart
+            assert any(one.dropped and " behind " in one.dropped for one in short.candidates)
 
 
 def candidate(C, *scores):
@@ -179,6 +183,31 @@ def test_ties_go_to_the_smaller_C_and_incomplete_candidates_are_not_chosen():
     spread = [candidate(0.1, 0.80, 0.90), candidate(1.0, 0.82, 0.92)]
     assert chosen_of(spread, "one_standard_error").C == 0.1
     assert chosen_of(spread, "best").C == 1.0
+
+
+def test_a_candidate_is_dropped_only_if_it_is_further_behind_than_chance_explains():
+    complete = [candidate(C, 0.90, 0.92, 0.88, 0.91, 0.89) for C in (0.1, 1.0, 10.0)]  # a standard deviation of 0.0158
+    one = candidate(100.0, None, None, None, None, None)
+    for scores, rule, dropped in [
+        ([0.84, None], False, False),  # 3 x 0.0158 x sqrt(2) = 0.067 on one fold
+        ([0.83, None], False, True),
+        ([0.83, None], True, False),  # one standard error, 0.007, more
+        ([0.82, None], True, True),
+        ([0.87, 0.86], False, False),  # 0.047 on two folds
+        ([0.86, 0.86], False, True),
+        ([None, None], False, False),
+    ]:
+        assert bool(far_behind(one, scores, complete, rule)) is dropped
+    assert not far_behind(one, [0.1], complete[:2], False)  # two candidates tell too little of the deviation
+    assert "1 fold" in far_behind(one, [0.1], complete, False)
+
+
+def test_a_candidate_is_dropped_if_a_simpler_one_is_as_good_as_it_can_become():
+    simple, one = candidate(1.0, 0.9, 0.9), candidate(10.0, None, None)
+    assert cannot_be_chosen(one, [0.8, None], [simple], 1.0)
+    assert not cannot_be_chosen(one, [0.81, None], [simple], 1.0)
+    assert not cannot_be_chosen(candidate(0.1, None, None), [0.1, None], [simple], 1.0)
+    assert not cannot_be_chosen(one, [0.1, None], [simple], np.inf)
 
 
 def test_groups_stay_together_and_a_column_of_groups_is_no_feature(tmp_path):

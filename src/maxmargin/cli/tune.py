@@ -55,6 +55,9 @@ def tune(
     rule: Annotated[
         str, typer.Option(help="best, or one_standard_error: the simplest that is within it of the best.")
     ] = "one_standard_error",
+    every_fold: Annotated[
+        bool, typer.Option("--every-fold", help="Score every setting on all folds, also those far behind the best.")
+    ] = False,
     max_seconds: Annotated[
         float | None,
         typer.Option("--time-limit", "--max-seconds", help="Stop after this many seconds with the best so far."),
@@ -93,7 +96,8 @@ def tune(
     with live_table(quiet) as show:
         found = maxmargin.tune(
             file, labels, Cs=values_in(Cs, "--Cs"), gammas=values_in(gammas, "--gammas"), folds=folds, groups=groups,
-            order=order, scoring=scoring, rule=rule, max_seconds=max_seconds, callback=show, **values_of(given),
+            order=order, scoring=scoring, rule=rule, every_fold=every_fold, max_seconds=max_seconds, callback=show,
+            **values_of(given),
         )  # fmt: skip
     if found.result is None:
         raise ParameterError("the search ended before any fit: give it more time")

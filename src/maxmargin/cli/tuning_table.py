@@ -72,7 +72,7 @@ def table_lines(tuning: Tuning) -> list[str]:
     table = by_gamma(tuning) if len(gammas) > 1 else by_C(tuning)
     lines += table if len(table[0]) < get_terminal_size().columns else by_C(tuning)
     if any(one.dropped for one in tuning.candidates):
-        lines.append("in brackets: ended early, because it could not be chosen any more")
+        lines.append("in brackets: the first folds only; dropped, because it will not be chosen")
     return lines
 
 

@@ -41,10 +41,11 @@ from maxmargin.tuning.scoring import HeldOutClassifier, HeldOutRegressor
 from maxmargin.tuning.splits import Fold
 
 MATRIX_PART = 0.1  # of the free memory, which a kernel matrix may take; those of pairs of classes take twice as much
-# Of the support vectors, at a bound: measured on a9a, higgs, covtype and ijcnn1, where 3 % of them or less take a fifth of
-# the pair steps if none of them grows, and 27 % or more up to twice as many.
+# Part of the support vectors that are at a bound. Measured on a9a, higgs, covtype and ijcnn1: if none of them grows,
+# the next C takes a fifth of the pair steps where they are 3 %, and up to twice as many where they are 27 % or more.
 FEW_AT_BOUND = 0.1
-NEARLY = 1.0 - 1e-9
+NEARLY = 1.0 - 1e-9  # of a bound
+FEW_ROWS = 1000  # up to which the last Newton steps take little time, and no row is on the wrong side by inaccuracy
 
 
 class KernelFits:
@@ -78,7 +79,7 @@ class KernelFits:
             definite = is_definite(self.task.matrix)
         if not (definite and self.shares):
             return smo, None
-        options = {"target": 0.5 * LOOSENED * settings.tol, "exact": False}
+        options = {"target": 0.5 * LOOSENED * settings.tol, "exact": self.data.n <= FEW_ROWS}
         return find_solver("small_smo", options, kernel=True), Fallback(smo)
 
     def base(self, pair: Pair | None) -> KernelProblem:

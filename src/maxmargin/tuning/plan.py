@@ -56,6 +56,7 @@ class Plan(NamedTuple):
     times: tuple[float, float]
     interrupt: Event
     callback: Callable[[Tuning], Any] | None = None
+    every_fold: bool = False
 
 
 class Searched(NamedTuple):
@@ -108,7 +109,9 @@ def searched_in_memory(plan: Plan, data: Examples, facts: dict[str, Any]) -> tup
     )
     limits = Limits(LOOSENED * settings.tol, None, settings.max_epochs)
     run = Run(find_solver("dual_coordinate"), limits, int(settings.seed), None, plan.interrupt)
-    search = Search(tuning, splits.folds, labels_of(data), score, run, plan.times, plan.interrupt, plan.callback)
+    search = Search(
+        tuning, splits.folds, labels_of(data), score, run, plan.times, plan.interrupt, plan.callback, plan.every_fold
+    )
     each_gamma(search, rows, own)
     return tuning, Searched(data, settings, facts)
 

@@ -15,10 +15,11 @@ from maxmargin.loop.interrupts import sharing
 from maxmargin.loop.stopping import Limits
 from maxmargin.multiclass import Run
 from maxmargin.system.threads import on_threads
+from maxmargin.tuning.dropping import cannot_be_chosen, far_behind
 from maxmargin.tuning.fit import Fit
 from maxmargin.tuning.scoring import Score, highest_score, scored
 from maxmargin.tuning.splits import Fold
-from maxmargin.tuning.table import Candidate, highest_mean
+from maxmargin.tuning.table import Candidate
 from maxmargin.tuning.tuning import Tuning
 
 
@@ -37,7 +38,7 @@ class Search:
     """A search in progress.
 
     `labels` are those of all rows. `times` are when the search began and when it ends at the latest. `callback` is
-    called after each fit; a true return value ends the search.
+    called after each fit; a true return value ends the search. With `every_fold` no candidate is dropped.
     """
 
     tuning: Tuning
@@ -48,40 +49,45 @@ class Search:
     times: tuple[float, float]
     interrupt: Event
     callback: Callable[[Tuning], Any] | None
+    every_fold: bool = False
     lock: Any = field(default_factory=Lock)
 
     def go(self, fits: Fits, gamma: float | None) -> None:
-        """Fit all candidates of this γ."""
-        own = [one for one in self.tuning.candidates if one.gamma == gamma]
-        before: list[Fit | None] = [None] * len(self.folds)
-        for candidate in sorted(own, key=lambda one: one.C):
-            if self.tuning.ended:
-                return
-            self.go_on(fits, candidate, before)
+        """Fit all candidates of this γ on all folds, the C rising; drop those that will not be chosen.
 
-    def go_on(self, fits: Fits, candidate: Candidate, before: list[Fit | None]) -> None:
-        """Fit a candidate on all folds, and keep its fits in `before`; end it early if it cannot be chosen.
-
-        Whether fold k is fitted depends on the folds before it that cannot run at the same time. So it does not depend
-        on which fit takes longer.
+        A fold of a candidate waits for all fits but the `workers` − 1 before it, and only these decide whether it is
+        dropped. So this does not depend on which fit takes longer.
         """
-        done = [Event() for _ in self.folds]
+        candidates = sorted((one for one in self.tuning.candidates if one.gamma == gamma), key=lambda one: one.C)
+        earlier = [one for one in self.tuning.candidates if one.complete]
+        folds, before = len(self.folds), list[Fit | None]([None] * len(self.folds))
+        reasons, done = [""] * (folds * len(candidates)), [Event() for _ in range(folds * len(candidates))]
 
-        def follow(k: int) -> None:
-            first = range(k - fits.workers + 1)
+        def follow(place: int) -> None:
+            seen, (number, k) = max(place - fits.workers + 1, 0), divmod(place, folds)
             with sharing(self.interrupt):
                 try:
-                    for other in first:
-                        done[other].wait()
-                    if not self.over() and not self.reason(candidate, [candidate.scores[other] for other in first]):
-                        left = self.times[1] - time.perf_counter()
-                        self.take(candidate, k, fits.fit(k, candidate.C, before[k], self.limited(left)), before)
+                    for other in done[:seen]:
+                        other.wait()
+                    if self.over():
+                        return
+                    complete = earlier + [one for one in candidates[: seen // folds] if one.complete]
+                    first = range(number * folds, max(seen, number * folds))
+                    scores = [candidates[number].scores[other - number * folds] for other in first]
+                    reasons[place] = next(filter(None, (reasons[other] for other in first)), "")
+                    reasons[place] = reasons[place] or self.reason(candidates[number], scores, complete)
+                    if reasons[place]:
+                        candidates[number].dropped = reasons[place]
+                        return
+                    left = self.times[1] - time.perf_counter()
+                    fit = fits.fit(k, candidates[number].C, before[k], self.limited(left))
+                    self.take(candidates[number], k, fit, before)
                 finally:
-                    done[k].set()
+                    done[place].set()
 
-        on_threads(fits.workers, follow, range(len(self.folds)))
-        if not (candidate.complete or self.tuning.ended):
-            candidate.dropped = self.reason(candidate, candidate.scores)
+        on_threads(fits.workers, follow, range(len(done)))
+        for number, candidate in enumerate(candidates):
+            candidate.dropped = next(filter(None, reasons[number * folds : (number + 1) * folds]), "")
 
     def over(self) -> bool:
         """Whether the search has ended: by an interrupt, by a callback, or because its time is up."""
@@ -119,14 +125,9 @@ class Search:
         """End the search."""
         self.tuning.ended = self.tuning.ended or why
 
-    def reason(self, candidate: Candidate, scores: list[float | None]) -> str:
-        """Return why a candidate with these scores cannot be chosen, however well it does on the other folds.
-
-        A simpler complete candidate with at least the highest mean that this one can reach is preferred to it by both
-        rules. Empty if there is none.
-        """
-        reach = highest_mean(scores, len(self.folds), highest_score(self.tuning.scoring))
-        for other in self.tuning.candidates:
-            if other.complete and other.simpler_than(candidate) and other.mean >= reach:
-                return f"at most {reach:.6g}, less than {other.name}"
-        return ""
+    def reason(self, candidate: Candidate, scores: list[float | None], complete: list[Candidate]) -> str:
+        """Return why a candidate with these scores on the first folds is dropped; empty if it is not."""
+        if self.every_fold:
+            return ""
+        found = cannot_be_chosen(candidate, scores, complete, highest_score(self.tuning.scoring))
+        return found or far_behind(candidate, scores, complete, self.tuning.rule == "one_standard_error")

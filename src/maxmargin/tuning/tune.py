@@ -43,6 +43,7 @@ def tune(
     scoring: Any = None,
     rule: str = "one_standard_error",
     refit: bool = True,
+    every_fold: bool = False,
     max_seconds: float | None = None,
     callback: Callable[[Tuning], Any] | None = None,
     **options: Any,
@@ -63,6 +64,9 @@ def tune(
     rule : "one_standard_error" chooses the smallest γ and C whose mean score is within one standard error of the best;
         "best" chooses the best
     refit : whether to train the chosen model on all rows
+    every_fold : whether every pair is scored on all folds. By default a pair is dropped when its first folds show that
+        it will not be chosen: a simpler one is at least as good as it can become, or it is further behind the best than
+        chance explains (three standard deviations)
     max_seconds : time limit; the choice is then among what has been tried
     callback : called with the `Tuning` after each fit; a true return value ends the search
     **options : parameters of `train`, except C, lam, nu, warm, checkpoint, resume and force. Fits of folds reach 10
@@ -91,7 +95,9 @@ def tune(
     with noticed() as interrupt:
         until = began + ((1.0 - REFIT_PART) if refit else 1.0) * limit
         table, times = partial(grid, Cs, gammas), (began, until)
-        tuning, found = searched(Plan(settings, folds, groups, order, scorer, rule, table, times, interrupt, callback))
+        tuning, found = searched(
+            Plan(settings, folds, groups, order, scorer, rule, table, times, interrupt, callback, every_fold)
+        )
         if refit and tuning.chosen is not None:
             interrupt.clear()  # a first Ctrl-C ends the search, a second one the training on all rows
             tuning.result = refitted(found, tuning.chosen, limit - (time.perf_counter() - began))

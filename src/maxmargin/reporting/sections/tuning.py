@@ -20,7 +20,7 @@ def tuning_section(found: Tuning) -> Section:
     told = f"C = {number(found.C)}{gamma} {verb} chosen: {RULES.get(found.rule, found.rule)}."
     ended = f"ended early ({found.ended})" if found.ended else "tried everything"
     some_folds = any(one.dropped and one.known for one in found.candidates)
-    dropped = " Settings that were not run on all folds, because they could not be chosen, are not drawn." * some_folds
+    dropped = " Settings that were not run on all folds, because they would not be chosen, are not drawn." * some_folds
     words = (
         f"{told} Each point is the mean {found.scoring} over {found.folds} folds ({found.kind}), with its standard "
         f"error; the dashed line is the best mean minus its error.{dropped} "
