@@ -82,11 +82,18 @@ def scorer_of(scoring: Any, task: str) -> tuple[Score, str]:
     wanted = DEFAULT[task] if scoring is None else scoring
     if callable(wanted):
         return wanted, getattr(wanted, "__name__", str(wanted))
+    if wanted == "accuracy":
+        return accuracy, wanted
     if not isinstance(wanted, str) or wanted not in get_scorer_names():
         raise ParameterError(
             f"scoring={wanted!r} is not known: give the name of a scorer of scikit-learn, such as {KNOWN[task]}"
         )
     return get_scorer(wanted), wanted
+
+
+def accuracy(estimator: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """Return the part of the rows whose label is predicted. scikit-learn's scorer checks its arguments for longer."""
+    return float(np.mean(estimator.predict(X) == y))
 
 
 def scored(score: Score, estimator: Any, y: np.ndarray, name: str) -> float:
