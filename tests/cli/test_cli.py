@@ -159,7 +159,7 @@ def test_stopping_early_saves_the_model_and_says_so(here, capsys):
 def test_a_run_can_be_resumed(here, capsys):
     common = ["train", "data.svm", "--tol", "1e-8", "--json", "-q"]
     run([*common, "--model", "whole"])
-    assert run([*common, "--checkpoint", "run", "--max-epochs", "2", "--model", "part"]) == 3
+    assert run([*common, "--checkpoint", "run", "--max-epochs", "1", "--model", "part"]) == 3
     assert run([*common, "--checkpoint", "run", "--resume", "--model", "resumed"]) == 0
     assert trained("whole") == trained("resumed")
     capsys.readouterr()

@@ -5,6 +5,8 @@ import pytest
 
 import maxmargin
 from maxmargin.data.folds import folds_of_numbers
+from maxmargin.training import encoded_copy
+from maxmargin.tuning import pass_search
 
 
 def table(n=4000, d=4, seed=0):
@@ -92,3 +94,25 @@ def test_folds_that_each_hold_a_class_are_scored_by_constants(tmp_path, monkeypa
     tuned = maxmargin.tune(tmp_path / "sorted.svm", memory="5MB", Cs=[0.1, 1.0], folds=2)
     assert [one.scores for one in tuned.candidates] == [[0.0, 0.0]] * 2
     assert tuned.C == 0.1
+
+
+def test_a_streamed_table_is_encoded_once_for_all_folds(folder, monkeypatch):
+    X, y = table(n=2000)
+    names = np.array(["red", "green", "blue"])
+    lines = [f"{a},{names[i % 3]},{'yes' if b else 'no'}" for i, (a, b) in enumerate(zip(X[:, 0], y > 0, strict=True))]
+    (folder / "shop.csv").write_text("price,colour,sold\n" + "\n".join(lines) + "\n")
+    seen, task_of_files = [], pass_search.task_of_files
+
+    def watched(settings, files, *other):
+        seen.append(files.encoded_copy)
+        return task_of_files(settings, files, *other)
+
+    monkeypatch.setattr(pass_search, "task_of_files", watched)
+    options = {"label": "sold", "memory": "5MB", "Cs": [0.1, 1.0], "folds": 3, "refit": False, "threads": 1}
+    copied = maxmargin.tune(folder / "shop.csv", **options)
+    assert seen[0] is not None
+    assert not seen[0].exists()
+    monkeypatch.setattr(encoded_copy, "folder_with_room", lambda size: None)
+    plain = maxmargin.tune(folder / "shop.csv", **options)
+    assert seen[1] is None
+    assert [one.scores for one in copied.candidates] == [one.scores for one in plain.candidates]

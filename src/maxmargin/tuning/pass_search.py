@@ -27,6 +27,7 @@ from maxmargin.settings.settings import Settings
 from maxmargin.solvers import PASS_SOLVERS
 from maxmargin.system.values import is_whole
 from maxmargin.training.by_passes import PassTask, checked_classes, groups_of, posed, stop_of
+from maxmargin.training.encoded_copy import encoded_once
 from maxmargin.training.file_choice import choose_for_path
 from maxmargin.training.file_passes import task_of_files
 from maxmargin.training.file_scaling import scaled_files
@@ -36,6 +37,7 @@ from maxmargin.tuning.scoring import Score, classifier_of, scored
 from maxmargin.tuning.table import Candidate
 from maxmargin.tuning.tuning import Tuning
 
+LEAST_SECONDS = 1e-3  # A time limit must be above 0.
 KIND = "random"
 
 
@@ -50,8 +52,8 @@ def checked_folds(folds: Any, groups: Any, order: str) -> int:
 
 
 @contextmanager
-def task_for(settings: Settings, files: Files | None) -> Iterator[PassTask]:
-    """Yield the task of files that do not fit in memory, or of rows on a cluster."""
+def task_for(settings: Settings, files: Files | None, until: float) -> Iterator[PassTask]:
+    """Yield the task of files that do not fit in memory, or of rows on a cluster; `until` is when the search ends."""
     if files is None:
         from maxmargin.training.on_cluster import task_on_cluster
 
@@ -59,11 +61,14 @@ def task_for(settings: Settings, files: Files | None) -> Iterator[PassTask]:
             yield task
         return
     settings, files = scaled_files(settings, files)
-    name = settings.solver if settings.solver in PASS_SOLVERS else choose_for_path(settings, files)[0]
-    name = name if name in PASS_SOLVERS else "cocoa"
-    options = settings.options if name == settings.solver else None
-    own = settings.changed(solver=name, options=options, probability=False)
-    yield task_of_files(own, files, name, "all folds in the same passes", settings.limits)[0]
+    left = until - time.perf_counter()
+    limited = settings.changed(max_seconds=max(left, LEAST_SECONDS)) if np.isfinite(left) else settings
+    with encoded_once(limited, files) as (_, copied):
+        name = settings.solver if settings.solver in PASS_SOLVERS else choose_for_path(settings, copied)[0]
+        name = name if name in PASS_SOLVERS else "cocoa"
+        options = settings.options if name == settings.solver else None
+        own = settings.changed(solver=name, options=options, probability=False)
+        yield task_of_files(own, copied, name, "all folds in the same passes", settings.limits)[0]
 
 
 def on_cluster(settings: Settings) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin.data.examples import Examples, examples_in
 from maxmargin.data.files import Files, is_file
 from maxmargin.data.take import take
+from maxmargin.loop.interrupts import sharing
 from maxmargin.loop.stopping import Limits
 from maxmargin.multiclass import Run
 from maxmargin.settings.settings import Settings
@@ -94,7 +95,7 @@ def searched_by_passes(plan: Plan, files: Files | None) -> tuple[Tuning, Searche
     score, name = plan.scoring
     folds = checked_folds(plan.folds, plan.groups, plan.order)
     tuning = Tuning(plan.table(plan.settings, None, folds), name, plan.rule, folds, KIND)
-    with task_for(plan.settings, files) as task:
+    with sharing(plan.interrupt), task_for(plan.settings, files, plan.times[1]) as task:
         PassSearch(tuning, task, score, plan.times, plan.interrupt).go(plan.callback)
     return tuning, Searched(None, plan.settings, {})
 
