@@ -197,9 +197,12 @@ def test_a_candidate_is_dropped_only_if_it_is_further_behind_than_chance_explain
         ([0.86, 0.86], False, True),
         ([None, None], False, False),
     ]:
-        assert bool(far_behind(one, scores, complete, rule)) is dropped
-    assert not far_behind(one, [0.1], complete[:2], False)  # two candidates tell too little of the deviation
-    assert "1 fold" in far_behind(one, [0.1], complete, False)
+        assert bool(far_behind(one, scores, complete, [1000] * 5, rule)) is dropped
+    assert not far_behind(
+        one, [0.1], complete[:2], [1000] * 5, False
+    )  # two candidates tell too little of the deviation
+    assert "1 fold" in far_behind(one, [0.1], complete, [1000] * 5, False)
+    assert not far_behind(one, [0.77], complete, [60] * 5, False)  # 8 rows of 60
 
 
 def test_a_candidate_is_dropped_if_a_simpler_one_is_as_good_as_it_can_become():

@@ -34,17 +34,25 @@ def cannot_be_chosen(
 
 
 def far_behind(
-    candidate: Candidate, scores: Sequence[float | None], complete: Sequence[Candidate], allowed: bool
+    candidate: Candidate,
+    scores: Sequence[float | None],
+    complete: Sequence[Candidate],
+    sizes: Sequence[int],
+    allowed: bool,
 ) -> str:
     """Return how far behind the best a candidate with these scores is, if this is no chance; else "".
 
-    `allowed` says whether the rule also chooses candidates that are one standard error behind.
+    `sizes` are the numbers of rows of the folds. `allowed` says whether the rule also chooses candidates that are one
+    standard error behind. If two candidates are wrong on m rows more or less, the deviation of m is at least √m. So at
+    least CERTAIN² rows must differ.
     """
     best, done = best_of(complete), [k for k, score in enumerate(scores) if score is not None]
     if best is None or len(complete) < FEWEST or not done or len(candidate.scores) < 2:
         return ""
     behind = fmean(best.known[k] - scores[k] for k in done)  # type: ignore[operator]
     spread = sqrt(fmean(variance(one.known) for one in complete))
+    if behind * sum(sizes[k] for k in done) < CERTAIN**2:
+        return ""
     if behind <= (best.error if allowed else 0.0) + CERTAIN * spread * sqrt(2.0 / len(done)):
         return ""
     folds = "1 fold" if len(done) == 1 else f"{len(done)} folds"

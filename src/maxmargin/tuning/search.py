@@ -130,4 +130,5 @@ class Search:
         if self.every_fold:
             return ""
         found = cannot_be_chosen(candidate, scores, complete, highest_score(self.tuning.scoring))
-        return found or far_behind(candidate, scores, complete, self.tuning.rule == "one_standard_error")
+        sizes = [len(fold.test) for fold in self.folds]
+        return found or far_behind(candidate, scores, complete, sizes, self.tuning.rule == "one_standard_error")

@@ -1,4 +1,4 @@
-"""The tuning curve: mean scores with standard errors over C, a line for each γ."""
+"""The tuning curve: mean scores with standard errors over C, a line for each γ. Dropped settings are open circles."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ def tuning_figure(found: Tuning) -> Spec:
             "low": one.mean - one.error,
             "high": one.mean + one.error,
             "group": group(one.gamma),
+            "folds": f"{len(one.known)} of {found.folds}",
+            "complete": one.complete,
         }
         for one in found.candidates
-        if one.known and not one.dropped
+        if one.known
     ]
+    complete, some = ([row for row in rows if row["complete"] is kind] for kind in (True, False))
     chosen = [row for row in rows if row["C"] == found.C and row["group"] == group(found.gamma)]
     names = list(dict.fromkeys(str(row["group"]) for row in rows))
     tried = {"values": sorted({one.C for one in found.candidates}), "format": ".3~g", "labelOverlap": True}
@@ -28,18 +31,19 @@ def tuning_figure(found: Tuning) -> Spec:
     colour = colours("group", names, legend=len(names) > 1)
     told = tooltip(
         {"group": "γ"} if len(names) > 1 else {},
-        {"C": "C", "mean": "mean", "low": "mean − error", "high": "mean + error"},
+        {"C": "C", "mean": "mean", "low": "mean − error", "high": "mean + error", "folds": "folds"},
     )
-    data = {"values": cleaned(rows)}
+    point: Spec = {"encoding": {"x": x, "y": y, "color": colour, "tooltip": told}}
     best = found.best
     limit: Spec = {"data": {"values": [] if best is None else cleaned([{"at": best.mean - best.error}])},
                    "mark": {"type": "rule", "strokeDash": [4, 3], "color": MUTED, "aria": False},
                    "encoding": {"y": {"field": "at", "type": "quantitative"}}}  # fmt: skip
     layers: list[Spec] = [
-        {"data": data, "mark": {"type": "rule", "aria": False, "opacity": 0.6},
+        {"data": {"values": cleaned(complete)}, "mark": {"type": "rule", "aria": False, "opacity": 0.6},
          "encoding": {"x": x, "y": axis("low", found.scoring), "y2": {"field": "high"}, "color": colour}},
-        {"data": data, "params": [ZOOM], "encoding": {"x": x, "y": y, "color": colour, "tooltip": told},
-         "mark": {"type": "line", "aria": False, "point": {"filled": True, "size": 45}}},
+        {"data": {"values": cleaned(rows)}, "params": [ZOOM], "mark": {"type": "line", "aria": False}, **point},
+        {"data": {"values": cleaned(complete)}, "mark": {"type": "point", "filled": True, "size": 45}, **point},
+        {"data": {"values": cleaned(some)}, "mark": {"type": "point", "size": 45}, **point},
         {"data": {"values": cleaned(chosen)}, "encoding": {"x": x, "y": y},
          "mark": {"type": "point", "size": 240, "color": INK, "strokeWidth": 2, "aria": False}},
         limit,

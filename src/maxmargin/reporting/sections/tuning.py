@@ -20,7 +20,7 @@ def tuning_section(found: Tuning) -> Section:
     told = f"C = {number(found.C)}{gamma} {verb} chosen: {RULES.get(found.rule, found.rule)}."
     ended = f"ended early ({found.ended})" if found.ended else "tried everything"
     some_folds = any(one.dropped and one.known for one in found.candidates)
-    dropped = " Settings that were not run on all folds, because they would not be chosen, are not drawn." * some_folds
+    dropped = " Open circles are means over the first folds of settings that were dropped." * some_folds
     words = (
         f"{told} Each point is the mean {found.scoring} over {found.folds} folds ({found.kind}), with its standard "
         f"error; the dashed line is the best mean minus its error.{dropped} "
@@ -28,11 +28,20 @@ def tuning_section(found: Tuning) -> Section:
     )
     rows = [
         (number(one.C), *(() if one.gamma is None else (number(one.gamma),)),
-         *((number(one.mean), number(one.error)) if one.known else ("–", "–")), number(one.seconds), one.dropped)
+         *((number(one.mean), number(one.error)) if one.known else ("–", "–")), number(len(one.known)),
+         number(one.seconds), one.dropped)
         for one in found.candidates
     ]  # fmt: skip
     kernel = found.gamma is not None
-    header = ("C", *(("γ",) if kernel else ()), f"mean {found.scoring}", "standard error", "seconds", "dropped")
+    header = (
+        "C",
+        *(("γ",) if kernel else ()),
+        f"mean {found.scoring}",
+        "standard error",
+        "folds",
+        "seconds",
+        "dropped",
+    )
     parts: list[Part] = [Text(words)]
     if found.chosen is not None:
         parts.append(Figure("tuning", "Score over C", told, tuning_figure(found), zooms=True))
