@@ -372,3 +372,21 @@ def test_a_closed_pipe_ends_quietly(here):
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout.strip() in {"-1", "1"}
     assert done.stderr == ""
+
+
+def test_score_names_a_label_that_the_model_does_not_know(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k},{'high' if k > 20 else 'low'}" for k in range(40)]
+    Path("rows.csv").write_text("\n".join(["size,label", *rows]))
+    Path("others.csv").write_text("\n".join(["size,label", *rows]).replace("high", "hihg"))
+    assert run(["train", "rows.csv"]) == 0
+    capsys.readouterr()
+    assert run(["score", "rows.safetensors", "others.csv"]) == 0
+    assert "19 of 40 rows have a label that is no class of the model, 'hihg' say" in capsys.readouterr().err
+
+
+def test_inspect_counts_many_labels_and_does_not_list_them(tmp_path, capsys):
+    table = tmp_path / "prices.csv"
+    table.write_text("\n".join(["size,price", *(f"{k % 7},{k + 0.5}" for k in range(100))]))
+    assert run(["inspect", str(table), "--label", "price"]) == 0
+    assert "labels           100 different ones, from 0.5 to 99.5" in capsys.readouterr().out

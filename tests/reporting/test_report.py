@@ -157,16 +157,18 @@ def test_a_search_of_one_setting_has_no_end():
     assert found_of(tuned) == {}
 
 
-def test_settings_that_were_not_run_on_all_folds_are_not_drawn():
+def test_settings_that_were_dropped_are_drawn_apart_without_a_standard_error():
     tuned = tuning()
     tuned.candidates[0].scores[2], tuned.candidates[0].dropped = None, "at most 0.8, less than C=1"
     result = maxmargin.train([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     result.model.training["tuning"] = tuned.saved()
     made = maxmargin.report(result)
-    layers = next(one for one in made.figures if one.name == "tuning").spec["layer"]
-    drawn = {(row["C"], row["group"]) for row in layers[0]["data"]["values"]}
-    assert drawn == {(C, f"γ = {gamma:g}") for C in (0.1, 1.0, 10.0) for gamma in (0.1, 1.0)} - {(0.1, "γ = 0.1")}
-    assert "not drawn" in section(made, "tuning").parts[0].words
+    errors, line, complete, dropped, *_ = next(one for one in made.figures if one.name == "tuning").spec["layer"]
+    every = {(C, f"γ = {gamma:g}") for C in (0.1, 1.0, 10.0) for gamma in (0.1, 1.0)}
+    for layer, wanted in [(errors, every - {(0.1, "γ = 0.1")}), (line, every), (complete, every - {(0.1, "γ = 0.1")}),
+                          (dropped, {(0.1, "γ = 0.1")})]:  # fmt: skip
+        assert {(row["C"], row["group"]) for row in layer["data"]["values"]} == wanted
+    assert "Open circles" in section(made, "tuning").parts[0].words
 
 
 def test_a_search_that_ended_early_is_a_finding():

@@ -10,6 +10,8 @@ import typer
 from maxmargin.cli.options import Json, Labels, takes
 from maxmargin.cli.standard_input import saved_input
 
+MOST_LABELS = 40  # labels that are shown one by one, in about ten lines of a terminal
+
 
 @takes("label", "encode", "columns", "drop", "kinds", "on_bad_line", "zero_based")
 def inspect(
@@ -34,6 +36,8 @@ def inspect(
         print(jsonlib.dumps(facts))
     else:
         tuning = facts.pop("tuning", None)
+        if facts["kind"] == "data":
+            facts["labels"] = first_labels(facts["labels"])
         table = [*lines_of_table(facts), *([] if tuning is None else tuning_lines(tuning))]
         own = [f"{name.replace('_', ' '):<16} {printable(shown(value))}" for name, value in facts.items()]
         print("\n".join([*own, *table]))
@@ -50,13 +54,22 @@ def lines_of_table(facts: dict[str, Any]) -> list[str]:
     return []
 
 
+def first_labels(counts: dict[str, int]) -> Any:
+    """Return the labels with their counts; of many only how many they are, with the first and the last."""
+    if len(counts) <= MOST_LABELS:
+        return counts
+    names = list(counts)
+    return f"{len(names):,} different ones, from {names[0]} to {names[-1]}"
+
+
 def tuning_lines(saved: Any) -> list[str]:
     """Return the table of the search that chose the parameters of a model."""
     from maxmargin.cli.tuning_table import chosen_line, table_lines
     from maxmargin.tuning.tuning import tuning_in
 
     tuning = tuning_in(saved)
-    return ["tuning", *table_lines(tuning), *([] if tuning.chosen is None else [chosen_line(tuning)])]
+    advice = [tuning.advice] if tuning.advice else []
+    return ["tuning", *table_lines(tuning), *([] if tuning.chosen is None else [chosen_line(tuning)]), *advice]
 
 
 def describe_data(file: Path, labels_file: Path | None, reading: dict[str, Any]) -> dict[str, Any]:

@@ -32,9 +32,21 @@ def score(model: ModelFile, file: DataFile, labels: Labels = None, json: Json = 
 
 def accuracy(model: Any, blocks: Any, threads: int | None, name: str) -> tuple[dict[str, Any], str]:
     """Return the accuracy of a classifier, as figures and as text."""
-    right = n = 0
+    import numpy as np
+
+    from maxmargin.cli.output import complain
+    from maxmargin.reporting.facts.decisions import class_numbers
+
+    right = n = unknown = 0
+    names = set[str]()
     for block in blocks:
         right, n = right + agree(model.predict(block.rows, threads), block.labels), n + len(block.labels)
+        codes, found = class_numbers(np.asarray(block.labels), np.asarray(model.classes))
+        unknown, names = unknown + int((codes < 0).sum()), names | found
+    if unknown:
+        complain(
+            f"note: {name}: {unknown:,} of {n:,} rows have a label that is no class of the model, {min(names)!r} say"
+        )
     return {"accuracy": right / n, "correct": right, "n": n}, f"accuracy {right / n:.4%} ({right:,} of {n:,} rows)"
 
 

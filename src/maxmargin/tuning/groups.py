@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.encoding.encoder import listed
 from maxmargin.data.encoding.frames import is_table
 from maxmargin.data.files import is_file
 from maxmargin.data.formats import Format
@@ -36,9 +37,7 @@ def column_of_frame(X: Any, name: str) -> np.ndarray:
         raise ParameterError(f"{NAMES}, {name!r}, and X is no table: give one value for each row")
     frame = named_frame(X)
     if name not in frame.columns:
-        raise DataError(
-            f"X has no column {name!r} of groups: its columns are {', '.join(map(repr, frame.columns[:8]))}"
-        )
+        raise DataError(f"X has no column {name!r} for groups: name one of {listed(frame.columns)}")
     return np.asarray(frame.get_column(name).to_numpy())
 
 
@@ -55,7 +54,7 @@ def column_in_file(settings: Settings, path: Path, kind: Format, name: str) -> l
     if kind.columns is None:
         raise ParameterError(f"{NAMES}, {name!r}, and {path} is no table: give one value for each row")
     if name not in (names := kind.columns(path)):
-        raise DataError(f"{path}: no column {name!r} of groups: its columns are {', '.join(names[:8])}")
+        raise DataError(f"{path}: there is no column {name!r} for groups: name one of {listed(list(names))}")
     source, parts = TableSource(path, kind.name, settings.label), list[np.ndarray]()
     for batch in source.scan({name: False}):
         with refusing(path, kind.name):

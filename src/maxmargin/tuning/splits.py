@@ -12,6 +12,7 @@ from maxmargin.errors import DataError, ParameterError
 from maxmargin.system.values import is_whole
 
 ORDERS = ("random", "time")
+NUMBERS = "; if the labels are numbers to predict, take task='regress' (--task regress)"
 
 
 class Fold(NamedTuple):
@@ -44,7 +45,10 @@ def splits_of(data: Examples, folds: Any, groups: Any, order: str, seed: int) ->
     note = ""
     if kind == "stratified" and (rarest := int(np.bincount(data.codes).min())) < folds:
         if rarest < 2:
-            raise DataError(f"{rare(data)} has 1 row, and each fold must train without some: leave it out, or merge it")
+            raise DataError(
+                f"{rare(data)} has 1 row, too few for folds: leave it out, or merge it with another class"
+                + (NUMBERS if data.classes.dtype.kind in "iuf" else "")
+            )
         note = f"{rare(data)} has {rarest} rows, fewer than the {folds} folds: some folds are scored without it"
     return Splits(checked(list(split(splitter, data.n, y, groups)), data), kind, note)
 

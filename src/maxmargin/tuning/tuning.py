@@ -29,6 +29,12 @@ class GridEnd(NamedTuple):
         return f"add {self.way} values to {self.grid}"
 
 
+EQUAL_ADVICE = (
+    "If it is the share of the largest class, every model predicts that class: take class_weight='balanced' and "
+    "scoring='balanced_accuracy' (--class-weight balanced --scoring balanced_accuracy), or a kernel."
+)
+
+
 @dataclass(eq=False)
 class Tuning:
     """A search over C, and γ of a kernel: its table, and the result of training with the chosen values on all rows.
@@ -81,11 +87,22 @@ class Tuning:
         """What to do if the search ended early, or if the best value is at an end of the grid."""
         if self.ended:
             return f"The search ended early ({self.ended}): the choice is among what it had tried."
+        if self.all_equal:
+            return (
+                f"All candidates have the same mean score. {EQUAL_ADVICE if self.scoring == 'accuracy' else ''}".strip()
+            )
         return " ".join(f"{end.what}: {end.remedy}." for end in self.ends)
+
+    @property
+    def all_equal(self) -> bool:
+        """Whether several candidates all have the same mean score, so that no value of the grid is better."""
+        return len(self.candidates) > 1 and len({one.mean for one in self.candidates if one.known}) == 1
 
     @property
     def ends(self) -> list[GridEnd]:
         """Which of C and γ have their best and chosen value at the same end of the grid."""
+        if self.all_equal:
+            return []
         found = self.end_of("C", "Cs"), self.end_of("gamma", "gammas")
         return [end for end in found if end is not None]
 

@@ -106,8 +106,8 @@ def test_rare_values_go_together_and_unknown_ones_are_counted_and_zero():
         [0, 0, 0],
         [0, 0, 0],
     ]
-    assert "1 unknown values in 'v'" in encoder.note()
-    assert "1 values missing in 'v'" in encoder.note()
+    assert "1 unknown value in 'v'" in encoder.note()
+    assert "1 missing value in 'v'" in encoder.note()
 
 
 def test_two_values_make_one_feature():

@@ -90,8 +90,12 @@ class Encoder:
 
     def note(self) -> str:
         """Return a sentence about values that the training had not seen; "" if there were none."""
-        told = [f"{count:,} unknown values in {name!r}" for name, count in self.unseen.values.items()]
-        told += [f"{count:,} values missing in {name!r}" for name, count in self.unseen.missing.items()]
+        told = [
+            f"{count:,} unknown value{'s' * (count != 1)} in {name!r}" for name, count in self.unseen.values.items()
+        ]
+        told += [
+            f"{count:,} missing value{'s' * (count != 1)} in {name!r}" for name, count in self.unseen.missing.items()
+        ]
         more = f" and {len(told) - SHOWN} more columns" if len(told) > SHOWN else ""
         return f"{', '.join(told[:SHOWN])}{more}: encoded as zeros or means" if told else ""
 

@@ -38,9 +38,10 @@ def proof_words(subject: Subject) -> str:
 
 def quality_words(subject: Subject, evidence: Evidence) -> str:
     """Return how good the predictions are on the rows."""
-    where = f"{evidence.n:,} rows of {short(evidence.name)}"
+    known = evidence.codes >= 0 if subject.task == "classify" else np.ones(evidence.n, bool)
+    which = "training rows" if evidence.is_training else "rows"
+    where = f"{int(np.count_nonzero(known)):,} {which} of {short(evidence.name)}"
     if subject.task == "classify":
-        known = evidence.codes >= 0
         right = float(np.mean(evidence.predicted[known] == evidence.codes[known]))
         counts = np.bincount(evidence.codes[known], minlength=len(subject.classes))
         usual, most = float(counts.max() / counts.sum()), subject.classes[int(counts.argmax())]
