@@ -374,6 +374,6 @@ def test_estimators_choose_as_grid_search_does():
 def test_no_end_of_the_grid_is_better_if_every_model_predicts_the_largest_class():
     rng = np.random.default_rng(0)
     tuned = maxmargin.tune(rng.normal(size=(200, 2)), np.arange(200) % 10 == 0, Cs=[0.001, 0.01], refit=False)
-    assert tuned.advice.startswith("All candidates have the same mean score. If it is the share of the largest class")
+    assert tuned.advice.startswith("All candidates have the same accuracy. If it is the share of the largest class")
     assert tuned.ends == []
     assert not maxmargin.tune(*overlapping(n=100), Cs=[0.001, 10.0], refit=False).advice.startswith("All")

@@ -88,15 +88,14 @@ class Tuning:
         if self.ended:
             return f"The search ended early ({self.ended}): the choice is among what it had tried."
         if self.all_equal:
-            return (
-                f"All candidates have the same mean score. {EQUAL_ADVICE if self.scoring == 'accuracy' else ''}".strip()
-            )
+            return f"All candidates have the same accuracy. {EQUAL_ADVICE}"
         return " ".join(f"{end.what}: {end.remedy}." for end in self.ends)
 
     @property
     def all_equal(self) -> bool:
-        """Whether several candidates all have the same mean score, so that no value of the grid is better."""
-        return len(self.candidates) > 1 and len({one.mean for one in self.candidates if one.known}) == 1
+        """Whether several candidates all have the same accuracy, so that no end of the grid is better."""
+        known = [one.mean for one in self.candidates if one.known]
+        return self.scoring == "accuracy" and len(known) > 1 and len(set(known)) == 1
 
     @property
     def ends(self) -> list[GridEnd]:

@@ -48,7 +48,7 @@ def tuning_figure(found: Tuning) -> Spec:
          "mark": {"type": "point", "size": 240, "color": INK, "strokeWidth": 2, "aria": False}},
         limit,
     ]  # fmt: skip
-    return chart(layers)
+    return chart([layer for layer in layers if layer["data"]["values"]])  # Vega warns of layers without data
 
 
 def group(gamma: float | None) -> str:
