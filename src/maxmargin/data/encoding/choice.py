@@ -59,18 +59,18 @@ def chosen(statistics: TableStatistics, name: str, kind: str | None) -> Column:
     """Return what a column becomes; `kind` is what the user wants, if anything."""
     sampled = one_array(statistics.sample, name)
     if kind == "drop":
-        return LeftOut(name, "left out, as you asked")
+        return LeftOut(name, "as you asked")
     if kind is None and name.startswith(PANDAS_INDEX):
-        return LeftOut(name, "left out: the index of a data frame")
+        return LeftOut(name, "the index of a data frame")
     if not is_encodable(sampled.type):
-        return LeftOut(name, f"left out: {sampled.type} cannot be encoded")
+        return LeftOut(name, f"{sampled.type} cannot be encoded")
     found = statistics.columns[name]
     if found.missing == statistics.rows:
-        return LeftOut(name, "left out: every value is missing")
+        return LeftOut(name, "every value is missing")
     if kind is None:
         kind = kind_of(found, sampled, statistics)
     if kind not in WAYS:
-        return LeftOut(name, f"left out: {kind}")
+        return LeftOut(name, kind)
     return WAYS[kind](found, sampled, statistics)
 
 

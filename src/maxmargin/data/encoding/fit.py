@@ -74,7 +74,8 @@ def encoder_from(statistics: TableStatistics, request: Request, place: str) -> E
     ]
     if all(isinstance(column, LeftOut) for column in columns):
         said = (
-            "; ".join(f"{one.name!r} is {one.described}" for one in columns[:3]) or "there is no column but the labels"
+            "; ".join(f"{one.name!r} is {one.kind}: {one.described}" for one in columns[:3])
+            or "there is no column but the labels"
         )
         raise DataError(f"{place}: features are missing: {said}")
     encoder = Encoder(columns, request.label)

@@ -301,8 +301,9 @@ class TableSource(OneFile):
             said = f"no column {name!r}" if name else f"no column is called {', '.join(LABELS[:-1])} or {LABELS[-1]}"
             if self.weights is not None and name == self.weights:
                 said = f"column {name!r} holds the weights"
+            other = "; or give the data of this model" if self.encoder is not None else ""
             raise DataError(
-                f"{self.path}: {said}: name the column of labels with label= (--label), one of {listed(names)}"
+                f"{self.path}: {said}: name the column of labels with label= (--label), one of {listed(names)}{other}"
             )
         return name
 
