@@ -58,6 +58,17 @@ def test_conjugate_pair_steps_keep_the_gradient_the_box_and_the_sum_and_raise_th
         before = dual
 
 
+def test_a_warm_start_with_a_limit_of_epochs_knows_its_gradient():
+    X, y = overlapping(n=200, d=60)
+    options = {"solver": "small_smo", "loss": "hinge"}
+    first = maxmargin.train(X, y, C=0.01, **options)
+    short = maxmargin.train(X, y, C=1.0, warm=first, max_epochs=0.5, **options)
+    whole = maxmargin.train(X, y, C=1.0, **options)
+    assert short.status is maxmargin.Status.EPOCH_LIMIT
+    assert short.certificate.dual <= whole.certificate.primal
+    assert whole.certificate.dual <= short.certificate.primal
+
+
 @pytest.mark.parametrize("gamma", [1e-9, 1e-5, 1e-1, 1e3])
 @pytest.mark.parametrize("C", [1e6, 1e8, 1e10])
 def test_a_huge_C_ends_after_a_few_certificates(C, gamma):

@@ -137,7 +137,7 @@ class SmallSmo:
                 return interior(problem, state, rows)
             most = min(most, max(int(PAIR_STEPS * columns**2), LEAST_PAIR_STEPS))
         before, arrays = state.estimate, arrays_of(problem)
-        if len(state.v) or not len(state.F):
+        if len(state.v):
             state.F = -arrays.q - arrays.K @ state.beta
         state.estimate, taken = moved_in_parts(arrays, state, most, moved)
         state.visited += max(2 * taken, 1)
@@ -170,6 +170,8 @@ def interior_first(n: int, columns: int) -> bool:
 def moved(arrays: Arrays, state: PairState, most: int) -> tuple[float, int]:
     """Take at most so many steps; return the relative gap and how many were taken."""
     n, f = len(state.beta), min(len(state.beta), MOST_FREE)
+    if len(state.F) != n:  # not known yet
+        state.F = -arrays.q - arrays.K @ state.beta
     fixed = arrays.K, state.beta, arrays.lo, arrays.hi, arrays.q, state.F
     room = np.empty(f, np.intp), np.empty((f, f)), np.empty((3, f))
     if not arrays.groups:
