@@ -11,6 +11,9 @@ import maxmargin
 from maxmargin.choose import choose
 from maxmargin.data.take import take
 from maxmargin.kernels.functions import Gaussian
+from maxmargin.loop.solve import solve
+from maxmargin.loop.stopping import Limits
+from maxmargin.problems.certificate import Point
 from maxmargin.problems.formulations import c_svc, nu_svc, nu_svr
 from maxmargin.problems.kernel import KernelProblem
 from maxmargin.solvers.small.shrinking import moved_in_parts
@@ -58,15 +61,34 @@ def test_conjugate_pair_steps_keep_the_gradient_the_box_and_the_sum_and_raise_th
         before = dual
 
 
-def test_a_warm_start_with_a_limit_of_epochs_knows_its_gradient():
-    X, y = overlapping(n=200, d=60)
+@pytest.mark.parametrize("d", [10, 60])
+def test_a_warm_start_can_be_limited_and_resumed(d, tmp_path):
+    X, y = overlapping(n=300, d=d)
     options = {"solver": "small_smo", "loss": "hinge"}
     first = maxmargin.train(X, y, C=0.01, **options)
-    short = maxmargin.train(X, y, C=1.0, warm=first, max_epochs=0.5, **options)
-    whole = maxmargin.train(X, y, C=1.0, **options)
-    assert short.status is maxmargin.Status.EPOCH_LIMIT
+    given = {"C": 1.0, "warm": first, **options}
+    for epochs in (0.5, 3.0):
+        short = maxmargin.train(X, y, checkpoint=tmp_path / "run", resume=True, max_epochs=epochs, **given)
+        assert short.epochs <= epochs
+    whole, resumed = (
+        maxmargin.train(X, y, **given),
+        maxmargin.train(X, y, checkpoint=tmp_path / "run", resume=True, **given),
+    )
+    assert whole.status is resumed.status is maxmargin.Status.CONVERGED
+    assert whole.certificate == resumed.certificate
     assert short.certificate.dual <= whole.certificate.primal
-    assert whole.certificate.dual <= short.certificate.primal
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_warm_start_with_a_kernel_learns_its_gradient_from_its_certificate(exact):
+    X, y = overlapping(n=120, d=4)
+    problem = KernelProblem(take(X), Gaussian(0.5), c_svc(y, np.full(len(y), 2.0)))
+    cold = solve(problem, SmallSmo(exact=exact), Limits(tol=1e-8))
+    warm = solve(problem, SmallSmo(exact=exact), Limits(tol=1e-8), warm=Point(alpha=0.5 * cold.alpha))
+    assert warm.certificate.primal == pytest.approx(cold.certificate.primal, rel=1e-8)
+    state = SmallSmo().start(problem, Point(alpha=0.5 * cold.alpha))
+    moved(arrays_of(problem), state, 3)  # without a certificate
+    assert np.abs(state.F - (-arrays_of(problem).q - arrays_of(problem).K @ state.beta)).max() <= 1e-12
 
 
 @pytest.mark.parametrize("gamma", [1e-9, 1e-5, 1e-1, 1e3])

@@ -118,7 +118,7 @@ def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, exact, most, d
                 Kd[k] = change
                 F[k] -= step * change
             held, inverse = (0, 0.0) if blocked >= 0 else (held, 1.0 / bend)
-        if gap > target and steps < until:
+        if steps >= most or (gap > target and steps < until):
             continue
         count, whole, size = 0, 0, 0
         while count < NEWTON_STEPS and whole < WHOLE_STEPS * groups * groups:

@@ -105,8 +105,10 @@ class SmallSmo:
         if not beta.any():
             F = problem.y.copy() if isinstance(problem, Problem) else -problem.formulation.q
             return PairState(beta, F, NOTHING, self.target, self.exact)
-        known = -problem.formulation.q - problem.signed_matrix @ beta if warm is None else NOTHING
-        return PairState(beta, known, NOTHING, self.target, self.exact)  # the certificate of a warm start knows its F
+        if isinstance(problem, KernelProblem) and warm is not None:
+            return PairState(beta, NOTHING, NOTHING, self.target, self.exact)  # its certificate will know F
+        arrays = arrays_of(problem)
+        return PairState(beta, -arrays.q - arrays.K @ beta, NOTHING, self.target, self.exact)
 
     def advance(self, problem: Any, state: PairState, rng: np.random.Generator) -> Status | None:
         """Reach the next gap, or take as many steps as a tenth of a second allows."""
