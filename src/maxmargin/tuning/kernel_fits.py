@@ -45,7 +45,7 @@ MATRIX_PART = 0.1  # of the free memory, which a kernel matrix may take; those o
 # the next C takes a fifth of the pair steps where they are 3 %, and up to twice as many where they are 27 % or more.
 FEW_AT_BOUND = 0.1
 NEARLY = 1.0 - 1e-9  # of a bound
-FEW_ROWS = 1000  # up to which the last Newton steps take little time, and no row is on the wrong side by inaccuracy
+MOST_EXACT = 1000  # rows up to which the last Newton steps take little time; they leave no row on the wrong side
 
 
 class KernelFits:
@@ -79,7 +79,7 @@ class KernelFits:
             definite = is_definite(self.task.matrix)
         if not (definite and self.shares):
             return smo, None
-        options = {"target": 0.5 * LOOSENED * settings.tol, "exact": self.data.n <= FEW_ROWS}
+        options = {"target": 0.5 * LOOSENED * settings.tol, "exact": self.data.n <= MOST_EXACT}
         return find_solver("small_smo", options, kernel=True), Fallback(smo)
 
     def base(self, pair: Pair | None) -> KernelProblem:

@@ -65,6 +65,7 @@ class Search:
 
         def follow(place: int) -> None:
             seen, (number, k) = max(place - fits.workers + 1, 0), divmod(place, folds)
+            candidate, start = candidates[number], number * folds
             with sharing(self.interrupt):
                 try:
                     for other in done[:seen]:
@@ -72,16 +73,13 @@ class Search:
                     if self.over():
                         return
                     complete = earlier + [one for one in candidates[: seen // folds] if one.complete]
-                    first = range(number * folds, max(seen, number * folds))
-                    scores = [candidates[number].scores[other - number * folds] for other in first]
-                    reasons[place] = next(filter(None, (reasons[other] for other in first)), "")
-                    reasons[place] = reasons[place] or self.reason(candidates[number], scores, complete)
-                    if reasons[place]:
-                        candidates[number].dropped = reasons[place]
-                        return
-                    left = self.times[1] - time.perf_counter()
-                    fit = fits.fit(k, candidates[number].C, before[k], self.limited(left))
-                    self.take(candidates[number], k, fit, before)
+                    scores = candidate.scores[: max(seen - start, 0)]
+                    known = next(filter(None, reasons[start:seen]), "")
+                    reasons[place] = known or self.reason(candidate, scores, complete)
+                    candidate.dropped = candidate.dropped or reasons[place]
+                    if not reasons[place]:
+                        left = self.times[1] - time.perf_counter()
+                        self.take(candidate, k, fits.fit(k, candidate.C, before[k], self.limited(left)), before)
                 finally:
                     done[place].set()
 

@@ -12,9 +12,7 @@ from maxmargin.system.extremes import larger, smaller
 
 INFINITE = 1e300  # Larger than every F; finite, because searches are compiled with the assumption of finite numbers.
 CONJUGATE_STEPS = 20  # After so many steps the next direction is a pair again, so that directions stay sparse.
-LEAST_ANGLE = (
-    1e-3  # Curvature along a conjugate direction, relative to that of its pair: with less, only the pair moves.
-)
+LEAST_CONJUGATE = 1e-3  # Curvature of a conjugate direction, relative to its pair: with less, only the pair moves.
 LEAST_CURVATURE = 1e-12  # Smallest curvature of a pair, relative to |K_ii + K_jj|: less is rounding error.
 UNDERFLOW = 1e-300  # Added to denominators to prevent a division by zero.
 LOWERED = 0.3  # A round of pair steps lowers the largest violation to this fraction.
@@ -94,7 +92,7 @@ def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, exact, most, d
             both, slope = diagonal[i] + diagonal[j], Kd[i] - Kd[j]
             plain = max(both - 2.0 * K[i, j], LEAST_CURVATURE * abs(both) + UNDERFLOW)
             ratio, bend = -slope * inverse, plain - slope * slope * inverse
-            if held + 2 > support.size or bend < LEAST_ANGLE * plain:
+            if held + 2 > support.size or bend < LEAST_CONJUGATE * plain:
                 held, ratio, bend = 0, 0.0, plain
             for a in range(held):
                 direction[a] *= ratio
@@ -126,7 +124,8 @@ def maximise(K, beta, lo, hi, q, F, group, groups, scale, target, exact, most, d
             count += 1
             whole += size >= 0
         size = max(size, 0)
-        until = steps + LEAST_PAIR_STEPS + PAIR_SHARE * count * (size * size * size // (80 * n) + size // 3)
+        cost = size * size * size // (80 * n) + size // 3  # of a Newton step, in pair steps: measured
+        until = steps + LEAST_PAIR_STEPS + PAIR_SHARE * count * cost
         steps += 1  # so that a run whose gap cannot be lowered ends
 
 
